@@ -126,7 +126,7 @@ enum { GENERATION = 10 }; /* clients that live at a time */
  * when a search is due.
  * @first: id of its first client.
  */
-static void proc_live_and_end(struct drm_clients *clients, unsigned int first)
+static inline void proc_live_and_end(struct drm_clients *clients, unsigned int first)
 {
 	const uint64_t now_ns = clients->next_look_ns;
 

@@ -6,6 +6,7 @@
  * in one of them is in no other.
  */
 #include <errno.h>
+#include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -100,68 +101,163 @@ static struct use_engine *find_engine(struct uses *uses, const char *event)
 	return NULL;
 }
 
-static void drop(struct uses *uses, size_t n)
-{
-	struct use_series *s = &uses->series[n];
+/* --- series: found in a tree, whose cost nobody's choice of names can raise -------- */
 
-	uses->engines[s->engine].ended_ns += s->ns;
-	free(s->labels);
-	*s = uses->series[--uses->count];
+static uint64_t comparisons;
+
+uint64_t uses_comparisons(void)
+{
+	return comparisons;
 }
 
-/* Whether there is room for one more series, also of this owner; drops what is not needed. */
-static bool has_room(struct uses *uses, uint64_t owner)
+static int by_labels(const void *a, const void *b)
 {
-	const size_t most = uses->limit / OWNERS + 1;
-	size_t own = 0, n;
+	const struct use_series *x = a, *y = b;
 
-	for (n = 0; n < uses->count; n++)
-		own += uses->series[n].owner == owner;
-	for (n = 0; n < uses->count && (uses->count >= uses->limit || own >= most);) {
-		const struct use_series *s = &uses->series[n];
+	comparisons++;
+	return x->hash != y->hash ? (x->hash > y->hash) - (x->hash < y->hash) :
+				    strcmp(x->labels, y->labels);
+}
 
-		if (s->is_here || !s->is_shown || (own >= most && s->owner != owner)) {
-			n++;
-			continue;
-		}
-		own -= s->owner == owner;
-		drop(uses, n);
+static int by_hash(const void *a, const void *b)
+{
+	const struct use_owner *x = a, *y = b;
+
+	comparisons++;
+	return (x->hash > y->hash) - (x->hash < y->hash);
+}
+
+/* The owner of one more series. Return: NULL: no memory. */
+static struct use_owner *hold_owner(struct uses *uses, uint64_t hash)
+{
+	struct use_owner *owner = calloc(1, sizeof(*owner)), **known;
+
+	if (!owner)
+		return NULL;
+	owner->hash = hash;
+	TAILQ_INIT(&owner->shown);
+	known = tsearch(owner, &uses->owners, by_hash);
+	if (!known || *known != owner)
+		free(owner);
+	if (known)
+		(*known)->count++;
+	return known ? *known : NULL;
+}
+
+static void release_owner(struct uses *uses, struct use_owner *owner)
+{
+	if (--owner->count)
+		return;
+	tdelete(owner, &uses->owners, by_hash);
+	free(owner);
+}
+
+static void set_shown(struct uses *uses, struct use_series *s, bool is_shown)
+{
+	if (is_shown && !s->is_shown) {
+		TAILQ_INSERT_TAIL(&uses->shown, s, of_all);
+		TAILQ_INSERT_TAIL(&s->owner->shown, s, of_owner);
+	} else if (!is_shown && s->is_shown) {
+		TAILQ_REMOVE(&uses->shown, s, of_all);
+		TAILQ_REMOVE(&s->owner->shown, s, of_owner);
 	}
-	return uses->count < uses->limit && own < most;
+	s->is_shown = is_shown;
+}
+
+static void free_series(void *series)
+{
+	struct use_series *s = series;
+
+	free(s->labels);
+	free(s);
+}
+
+static void drop(struct uses *uses, struct use_series *s)
+{
+	struct use_series *last = uses->series[--uses->count];
+
+	uses->engines[s->engine].ended_ns += s->ns;
+	set_shown(uses, s, false);
+	tdelete(s, &uses->by_labels, by_labels);
+	release_owner(uses, s->owner);
+	last->number = s->number;
+	uses->series[s->number] = last;
+	free_series(s);
+}
+
+/* Whether there is room for one more series, which its owner holds; may drop the oldest one. */
+static bool has_room(struct uses *uses, struct use_owner *owner)
+{
+	struct use_series *s;
+
+	if (owner->count > uses->limit / OWNERS + 1)
+		s = TAILQ_FIRST(&owner->shown);
+	else if (uses->count == uses->limit)
+		s = TAILQ_FIRST(&uses->shown);
+	else
+		return true;
+	if (s)
+		drop(uses, s);
+	return s;
+}
+
+/* Put a series, which is complete, into the array and the tree. Return: false: no memory. */
+static bool append(struct uses *uses, struct use_series *s)
+{
+	struct use_series **more = uses->series;
+
+	/* grows at each power of two */
+	if (!(uses->count & (uses->count - 1)))
+		more = reallocarray(more, 2 * uses->count + 1, sizeof(*more));
+	if (!more)
+		return false;
+	uses->series = more;
+	s->number = uses->count;
+	if (!tsearch(s, &uses->by_labels, by_labels))
+		return false;
+	uses->series[uses->count++] = s;
+	return true;
+}
+
+/* @labels: becomes the series'. Return: NULL: there is no room, or no memory. */
+static struct use_series *add(struct uses *uses, size_t engine, char *labels, uint64_t hash,
+			      uint64_t owner)
+{
+	struct use_series *s = malloc(sizeof(*s));
+	struct use_owner *held = hold_owner(uses, owner);
+
+	if (s && held && has_room(uses, held)) {
+		*s = (struct use_series){
+			.labels = labels, .hash = hash, .owner = held, .engine = engine
+		};
+		if (append(uses, s))
+			return s;
+	}
+	if (held)
+		release_owner(uses, held);
+	free(s);
+	free(labels);
+	return NULL;
 }
 
 /* The series of a place. Return: NULL: there is none, and no room for it. */
 static struct use_series *find(struct uses *uses, const struct use_engine *engine,
 			       const struct place *place, uint64_t owner)
 {
-	char *labels = labels_of(engine, place);
-	const uint64_t hash = labels ? table_hash(TABLE_HASH, labels) : 0;
-	struct use_series *s = uses->series;
+	struct use_series key = { .labels = labels_of(engine, place) }, **known;
 
-	for (; labels && s < uses->series + uses->count; s++)
-		if (s->hash == hash && !strcmp(s->labels, labels)) {
-			free(labels);
-			return s;
-		}
-	if (labels && has_room(uses, owner)) {
-		s = reallocarray(uses->series, uses->count + 1, sizeof(*s));
-		if (s) {
-			uses->series = s;
-			s += uses->count++;
-			*s = (struct use_series){ .labels = labels,
-						  .hash = hash,
-						  .owner = owner,
-						  .engine = (size_t)(engine - uses->engines) };
-			return s;
-		}
-	}
-	free(labels);
-	return NULL;
+	if (!key.labels)
+		return NULL;
+	key.hash = table_hash(TABLE_HASH, key.labels);
+	known = tfind(&key, &uses->by_labels, by_labels);
+	if (!known)
+		return add(uses, (size_t)(engine - uses->engines), key.labels, key.hash, owner);
+	free(key.labels);
+	return *known;
 }
 
-static void take(void *data, const struct perfctr_client_use *use)
+void uses_take(struct uses *uses, const struct perfctr_client_use *use)
 {
-	struct uses *uses = data;
 	struct use_engine *engine = find_engine(uses, use->event);
 	struct use_series *s;
 	struct place place, owner;
@@ -195,15 +291,21 @@ static void take(void *data, const struct perfctr_client_use *use)
 		s->ns += use->ns;
 		s->is_here |= use->is_here;
 		/* it grew after it ended */
-		s->is_shown = false;
+		set_shown(uses, s, false);
 		s->ended_ns = uses->now_ns;
 	} else {
 		engine->other_ns += use->ns;
 	}
 }
 
+static void take(void *data, const struct perfctr_client_use *use)
+{
+	uses_take(data, use);
+}
+
 int uses_open(struct app *app, struct uses *uses)
 {
+	TAILQ_INIT(&uses->shown);
 	return perfctr_clients_new(app->ctx, &uses->clients);
 }
 
@@ -214,12 +316,12 @@ int uses_read(struct uses *uses)
 	for (size_t n = 0; n < uses->engine_count; n++)
 		uses->engines[n].clients = 0;
 	for (size_t n = 0; n < uses->count;) {
-		struct use_series *s = &uses->series[n];
+		struct use_series *s = uses->series[n];
 
-		if (!s->is_here && s->is_shown && uses->now_ns - s->ended_ns >= KEPT_S * NS_PER_S)
-			drop(uses, n);
+		if (s->is_shown && uses->now_ns - s->ended_ns >= KEPT_S * NS_PER_S)
+			drop(uses, s);
 		else
-			uses->series[n++].is_here = false;
+			uses->series[n++]->is_here = false;
 	}
 	perfctr_clients_read(uses->clients, take, uses);
 	return uses->failed ? -ENOMEM : 0;
@@ -228,14 +330,15 @@ int uses_read(struct uses *uses)
 void uses_shown(struct uses *uses)
 {
 	for (size_t n = 0; n < uses->count; n++)
-		uses->series[n].is_shown |= !uses->series[n].is_here;
+		if (!uses->series[n]->is_here)
+			set_shown(uses, uses->series[n], true);
 }
 
 void uses_free(struct uses *uses)
 {
 	perfctr_clients_unref(uses->clients);
-	for (size_t n = 0; n < uses->count; n++)
-		free(uses->series[n].labels);
+	tdestroy(uses->by_labels, free_series);
+	tdestroy(uses->owners, free);
 	for (size_t n = 0; n < uses->engine_count; n++) {
 		free(uses->engines[n].event);
 		free(uses->engines[n].labels);

@@ -2,6 +2,8 @@
 /* --per-client: who uses GPUs, as series whose number has a bound. */
 #pragma once
 
+#include <sys/queue.h>
+
 #include "lib/app.h"
 
 /* where a process is; empty: nowhere of that kind */
@@ -32,24 +34,38 @@ struct use_engine {
 	uint64_t ended_ns; /* of series that are shown no more */
 };
 
+/* series that may be dropped, the first shown one first */
+TAILQ_HEAD(use_list, use_series);
+
+/* whose series have a bound together */
+struct use_owner {
+	uint64_t hash; /* of what the places' owner cannot choose */
+	size_t count; /* series */
+	struct use_list shown;
+};
+
 /* a counter of what the clients at one place did on engines of one kind */
 struct use_series {
 	char *labels; /* all of them */
 	uint64_t hash; /* of the labels */
-	uint64_t owner; /* hash of what the place's owner cannot choose */
+	struct use_owner *owner;
 	size_t engine;
+	size_t number; /* in the array */
 	uint64_t ns;
 	bool is_here; /* a client of it was there at the last reading */
-	bool is_shown; /* its last total was written since it has none */
+	bool is_shown; /* its last total was written since it has none; it is in two lists */
 	uint64_t ended_ns; /* since when it has none, by the clock of samples */
+	TAILQ_ENTRY(use_series) of_all, of_owner;
 };
 
 struct uses {
 	struct perfctr_clients *clients;
 	struct use_engine *engines;
 	size_t engine_count;
-	struct use_series *series;
+	struct use_series **series; /* with room for the next power of two */
 	size_t count;
+	void *by_labels, *owners; /* trees: the series, their owners */
+	struct use_list shown;
 	uint64_t limit; /* most series */
 	bool failed; /* no memory: something was not counted */
 	uint64_t now_ns; /* of the reading */
@@ -60,6 +76,12 @@ int uses_open(struct app *app, struct uses *uses);
 
 /* Add what the clients did since the last reading. Return: 0; -ENOMEM. */
 int uses_read(struct uses *uses);
+
+/* Add what one client did; uses_read() does it for each. */
+void uses_take(struct uses *uses, const struct perfctr_client_use *use);
+
+/* Comparisons in all trees so far, for tests: what a client costs when there are many. */
+uint64_t uses_comparisons(void);
 
 /* Labels of what has no series on an engine, for the caller to free; NULL: no memory. */
 char *uses_other_labels(const struct use_engine *engine);

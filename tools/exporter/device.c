@@ -150,6 +150,22 @@ static bool retry(struct exporter *e, struct exported *d)
 	return true;
 }
 
+/* Whether anything that is counted is a gauge, whose value is that of the last sample alone. */
+static bool has_gauges(const struct exported *d)
+{
+	const struct perfctr_totals *types = perfctr_totals_by_type(d->all);
+	const struct perfctr_totals_block *block;
+	const struct perfctr_total *total;
+
+	if (perfctr_selection_metric_count(d->selection))
+		return true;
+	for (size_t n = 0; (block = perfctr_totals_block(types, n)); n++)
+		for (size_t c = 0; (total = perfctr_totals_counter(block, c)); c++)
+			if (total->desc && total->desc->kind == PERFCTR_KIND_LEVEL)
+				return true;
+	return false;
+}
+
 bool exported_take(struct exporter *e, struct exported *d)
 {
 	struct drm_perfctr_status status;
@@ -167,7 +183,7 @@ bool exported_take(struct exporter *e, struct exported *d)
 		d->resets += !!(sample.flags & DRM_PERFCTR_SAMPLE_RESET);
 		perfctr_totals_reset(d->last);
 		result = perfctr_totals_add(d->all, &sample);
-		if (!result)
+		if (!result && has_gauges(d))
 			result = perfctr_totals_add(d->last, &sample);
 		if (!result)
 			result = perfctr_cursor_advance(d->cursor, 1);

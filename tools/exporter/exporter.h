@@ -23,7 +23,7 @@ struct exported {
 	struct perfctr_session *session;
 	struct perfctr_cursor *cursor;
 	struct perfctr_totals *all; /* since the exporter began, over all sessions */
-	struct perfctr_totals *last; /* the last sample */
+	struct perfctr_totals *last; /* the last sample; empty if there are no gauges */
 	struct rows sums, now; /* of these totals; filled by exported_rows() */
 	uint64_t resets; /* samples in which the device was reset */
 	uint64_t restarts; /* sessions after the first */

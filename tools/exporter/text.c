@@ -246,8 +246,8 @@ static int add_uses(struct list *list, const struct uses *uses, bool shown)
 	for (size_t n = 0; shown && n < uses->engine_count; n++)
 		add_engine_uses(list, &uses->engines[n]);
 	for (size_t n = 0; shown && n < uses->count; n++)
-		add_use(list, COUNTER, CLIENT_FAMILY, client_help, uses->series[n].labels,
-			uses->series[n].ns, true);
+		add_use(list, COUNTER, CLIENT_FAMILY, client_help, uses->series[n]->labels,
+			uses->series[n]->ns, true);
 	return list->failed ? -ENOMEM : 0;
 }
 

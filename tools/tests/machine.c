@@ -177,10 +177,10 @@ struct made_event {
 	struct perf_event_attr attr;
 	uint64_t id;
 	struct made_event *leader; /* itself if it leads */
-	struct made_event *members[MAX_GROUP]; /* of a leader, with itself first */
+	struct made_event *next, *last; /* of the group; the leader knows the last one */
 	size_t member_count;
 	double rate, part, awake_s; /* awake_s: 0: it never sleeps */
-	long long levels[MAX_LEVELS];
+	long long *levels; /* room for MAX_LEVELS, NULL: none */
 	size_t level_count;
 	bool on;
 	uint64_t on_ns, enabled_ns; /* the last time it was enabled; the time until then */
@@ -228,6 +228,9 @@ static int read_mode(const char *mode, char *rest, struct made_event *event)
 		sscanf(rest, "%lf %lf %lf", &event->rate, &event->part, &event->awake_s);
 		return 0;
 	}
+	event->levels = calloc(MAX_LEVELS, sizeof(*event->levels));
+	if (!event->levels)
+		return ENOMEM;
 	for (; event->level_count < MAX_LEVELS; rest = end) {
 		long long level = strtoll(rest, &end, 10);
 
@@ -314,19 +317,25 @@ static int make_event(const struct perf_event_attr *attr, int cpu, int group)
 		       attr->size < sizeof(event->attr) ? attr->size : sizeof(event->attr));
 		error = look_up(event, cpu);
 	}
-	if (!error && group >= 0 && (!leader || leader->member_count == MAX_GROUP))
+	if (!error && group >= 0 && (!leader || !leader->last || leader->member_count == MAX_GROUP))
 		error = EINVAL;
 	if (!error) {
 		fd = memfd_create("perf-event", MFD_CLOEXEC);
 		error = fd < 0 ? errno : fd >= MAX_FILES ? EMFILE : 0;
 	}
 	if (error) {
+		if (event)
+			free(event->levels);
 		free(event);
 		return -error;
 	}
 	event->id = ++last_id;
-	event->leader = leader ? leader : event;
-	event->leader->members[event->leader->member_count++] = event;
+	leader = leader ? leader : event;
+	event->leader = leader;
+	if (leader->last)
+		leader->last->next = event;
+	leader->last = event;
+	leader->member_count++;
 	event->on = !attr->disabled || attr->enable_on_exec;
 	event->on_ns = now_ns();
 	events[fd] = event;
@@ -359,9 +368,8 @@ static uint64_t value_of(const struct made_event *event)
 
 static void enable(struct made_event *event, bool on)
 {
-	for (size_t n = 0; n < event->member_count; n++) {
-		struct made_event *member = event->members[n];
-
+	for (struct made_event *member = event->last ? event : NULL; member;
+	     member = member->next) {
 		if (member->on && (!on || !event->on))
 			member->enabled_ns += on ? 0 : now_ns() - member->on_ns;
 		if (on && !(member->on && event->on))
@@ -379,10 +387,11 @@ static ssize_t read_event(const struct made_event *event, void *bytes, size_t si
 								       value_of(event);
 	words[count++] = ns;
 	words[count++] = event->part < 1 ? (uint64_t)((double)ns * event->part) : ns;
-	for (size_t n = 0; event->attr.read_format & PERF_FORMAT_GROUP && n < event->member_count;
-	     n++) {
-		words[count++] = value_of(event->members[n]);
-		words[count++] = event->members[n]->id;
+	for (const struct made_event *member = event;
+	     event->attr.read_format & PERF_FORMAT_GROUP && event->last && member;
+	     member = member->next) {
+		words[count++] = value_of(member);
+		words[count++] = member->id;
 	}
 	if (count * sizeof(*words) > size) {
 		errno = ENOSPC;

@@ -16,6 +16,7 @@
 #include "diff/compare.h"
 #include "diff/distribution.h"
 #include "export/export.h"
+#include "exporter/clients.h"
 #include "guard/guard.h"
 #include "record/flight.h"
 #include "perfkit/frames.h"
@@ -168,6 +169,7 @@ TEST("lines of top are folded and formatted")
 		{ .event = "tiler/B",
 		  .label = "tiler",
 		  .counter = "B",
+		  .unit = "",
 		  .rate = NAN,
 		  .state = PERFCTR_VALUE_NOT_MEASURED },
 		{ .event = "tiler/C",
@@ -683,6 +685,114 @@ TEST("clients of one user share one rate; other users have their own")
 	serve_shared_free(shared);
 }
 
+/* A client of a pod of its own did something. */
+static void use_gpu(struct uses *uses, unsigned int pod, uint64_t ns, bool is_here)
+{
+	char cgroup[128], command[16];
+
+	snprintf(cgroup, sizeof(cgroup), "0::/kubepods/pod%032x/%064x", pod, pod);
+	snprintf(command, sizeof(command), "app%u", pod);
+	uses_take(uses, &(struct perfctr_client_use){ .event = "i915@0000:00:02.0:engine-render",
+						      .cgroup = cgroup,
+						      .command = command,
+						      .ns = ns,
+						      .engines = 1,
+						      .is_here = is_here });
+}
+
+/* All that was counted, whatever its series. */
+static uint64_t sum_of(const struct uses *uses)
+{
+	uint64_t sum = uses->engines[0].other_ns + uses->engines[0].ended_ns;
+
+	for (size_t n = 0; n < uses->count; n++)
+		sum += uses->series[n]->ns;
+	return sum;
+}
+
+/* Comparisons for each of the last of @count pods, all with a series; they end, and others come. */
+static uint64_t client_cost(struct perfctr_ctx *ctx, unsigned int count)
+{
+	struct uses uses = { .limit = count };
+	struct app app = { .ctx = ctx };
+	const unsigned int last = 1000;
+	uint64_t most, begin;
+
+	CHECK(!uses_open(&app, &uses));
+	for (unsigned int n = 0; n < count - last; n++)
+		use_gpu(&uses, n, 1, false);
+	begin = uses_comparisons();
+	for (unsigned int n = count - last; n < count; n++)
+		use_gpu(&uses, n, 1, false);
+	most = uses_comparisons() - begin;
+	CHECK(uses.count == count && !uses.engines[0].other_ns);
+	/* no room before they were shown; then the first one shown goes first */
+	use_gpu(&uses, count, 1, true);
+	EQUAL(uses.engines[0].other_ns, 1);
+	uses_shown(&uses);
+	begin = uses_comparisons();
+	for (unsigned int n = 0; n < last; n++)
+		use_gpu(&uses, count + n, 1, true);
+	if (uses_comparisons() - begin > most)
+		most = uses_comparisons() - begin;
+	CHECK(uses.count == count);
+	EQUAL(uses.engines[0].ended_ns, last);
+	use_gpu(&uses, last, 1, true);
+	EQUAL(uses.engines[0].ended_ns, last);
+	EQUAL(sum_of(&uses), count + last + 2);
+	uses_free(&uses);
+	return most / last;
+}
+
+TEST("a client costs the exporter as many comparisons as a tree of the others is high")
+{
+	struct perfctr_ctx *ctx = NULL;
+	uint64_t few, many;
+
+	CHECK(!perfctr_ctx_new(&ctx));
+	few = client_cost(ctx, 2000);
+	many = client_cost(ctx, 32000);
+	/* of three searches and a removal in two trees, each of at most 2 * log2(n) */
+	CHECK(few > 10 && few <= 8 * 2 * 11);
+	CHECK(many <= few + 8 * 2 * 4);
+	perfctr_ctx_unref(ctx);
+}
+
+TEST("an owner has an eighth of the series, in which its newest ones take the oldest ones' places")
+{
+	static const char user[] = "0::/user.slice/user@1000.service/a.scope";
+	struct uses uses = { .limit = 80 };
+	struct perfctr_ctx *ctx = NULL;
+	struct app app = { 0 };
+	char command[16];
+	size_t own = 0;
+
+	CHECK(!perfctr_ctx_new(&ctx));
+	app.ctx = ctx;
+	CHECK(!uses_open(&app, &uses));
+	for (unsigned int n = 0; n < 60; n++)
+		use_gpu(&uses, n, 100, true);
+	for (unsigned int n = 0; n < 1000; n++) {
+		snprintf(command, sizeof(command), "evil%u", n);
+		uses_take(&uses, &(struct perfctr_client_use){
+					 .event = "i915@0000:00:02.0:engine-render",
+					 .cgroup = user,
+					 .command = command,
+					 .ns = 1,
+					 .engines = 1 });
+		if (n % 50 == 49)
+			uses_shown(&uses);
+	}
+	for (size_t n = 0; n < uses.count; n++)
+		own += !!strstr(uses.series[n]->labels, "user@1000.service");
+	EQUAL(own, 12);
+	EQUAL(uses.count, 72);
+	EQUAL(uses.engines[0].other_ns, 0);
+	EQUAL(sum_of(&uses), 60 * 100 + 1000);
+	uses_free(&uses);
+	perfctr_ctx_unref(ctx);
+}
+
 TEST("means of stat are between their extremes, and equal to them if all are equal")
 {
 	unsigned int outside = 0;
@@ -691,7 +801,7 @@ TEST("means of stat are between their extremes, and equal to them if all are equ
 	for (unsigned int round = 0; round < 20000; round++) {
 		struct row_stat stat = { 0 };
 		const long count = 1 + random() % 9;
-		struct row row = { 0 };
+		struct row row = { .unit = "" };
 
 		for (long n = 0; n < count; n++) {
 			uint64_t ns = 1 + (uint64_t)random() * (round % 3 ? 1 : 1000);

@@ -110,33 +110,32 @@ static void take_naming(struct perfctr_selection *s, const struct perfctr_captur
 }
 
 /* Name, unit and scale; files of the first library have only the name. */
-static void take_label(struct perfctr_selection *s, const struct perfctr_capture_record *record)
+static int take_label(struct perfctr_selection *s, const struct perfctr_capture_record *record)
 {
 	const char *text = (const char *)record->content + sizeof(uint64_t);
 	const char *end = (const char *)record->content + record->size;
-	struct selection_label *label;
-	char scale[32] = "";
+	char name[EVENT_BYTES], unit[UNIT_BYTES], scale[32];
 	uint64_t number;
 	double value;
 
 	if (record->size < sizeof(number))
-		return;
+		return 0;
 	memcpy(&number, record->content, sizeof(number));
 	number = le64toh(number);
 	if (number >= s->request_count)
-		return;
-	label = &s->labels[number];
-	take_name(label->text, sizeof(label->text), text, (size_t)(end - text));
+		return 0;
+	take_name(name, sizeof(name), text, (size_t)(end - text));
 	text += strnlen(text, (size_t)(end - text));
 	if (text < end)
 		text++;
-	take_name(label->unit, sizeof(label->unit), text, (size_t)(end - text));
+	take_name(unit, sizeof(unit), text, (size_t)(end - text));
 	text += strnlen(text, (size_t)(end - text));
 	if (text < end)
 		text++;
 	take_name(scale, sizeof(scale), text, (size_t)(end - text));
 	value = perfctr_strtod(scale, NULL);
-	label->scale = value > 0 && value < 1e30 ? value : 1;
+	s->labels[number].scale = value > 0 && value < 1e30 ? value : 1;
+	return selection_rename(s, number, name, unit);
 }
 
 static void take_text(struct perfctr_device *d, const struct perfctr_capture_record *record)
@@ -200,8 +199,7 @@ int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_re
 	case PERFCTR_CAPTURE_REQUEST:
 		return take_request(meta->selection, record);
 	case PERFCTR_CAPTURE_LABEL:
-		take_label(meta->selection, record);
-		return 0;
+		return take_label(meta->selection, record);
 	case PERFCTR_CAPTURE_NAMING:
 		take_naming(meta->selection, record);
 		return 0;

@@ -21,16 +21,16 @@ static bool selects_some_pmus(const struct event_parser *p, const struct pmu *pm
 }
 
 /* Append " (Xorg)". */
-static void add_process_name(const struct event_parser *p, long pid, struct selection_label *label)
+static void add_process_name(const struct event_parser *p, long pid, char *text)
 {
-	size_t length = strlen(label->text);
+	size_t length = strlen(text);
 	char path[64], name[32];
 
 	snprintf(path, sizeof(path), "/proc/%ld/comm", pid);
-	if (!strchr(label->text, '(') &&
+	if (!strchr(text, '(') &&
 	    perfctr_sys_read_text(p->ctx->sys, path, name, sizeof(name)) > 0 &&
 	    !strpbrk(name, "/,()"))
-		snprintf(label->text + length, sizeof(label->text) - length, " (%s)", name);
+		snprintf(text + length, EVENT_BYTES - length, " (%s)", name);
 }
 
 static bool is_local(const struct event_parser *p)
@@ -60,30 +60,35 @@ static int check_way(const struct event_parser *p, const struct pmu *pmu, const 
 			    p->device->info.name);
 }
 
-/* The name of a generic event in outputs: its terms, "/" and its modifiers; "cpu=3" of a CPU. */
-static int set_label(const struct event_parser *p, const char *terms, int cpu,
-		     struct selection_label *label)
+/*
+ * The name of a generic event in outputs: its terms, "/" and its modifiers; "cpu=3" of a CPU.
+ * @text: filled, of EVENT_BYTES.
+ */
+static int set_label(const struct event_parser *p, const char *terms, int cpu, char *text)
 {
 	char on[24] = "";
 
 	if (cpu != DRM_PERFCTR_CPU_ANY)
 		snprintf(on, sizeof(on), ",cpu=%d", cpu);
-	if (snprintf(label->text, sizeof(label->text), "%s%s%s%s", terms, on,
-		     *p->modifiers ? "/" : "", p->modifiers) < (int)sizeof(label->text))
+	if (snprintf(text, EVENT_BYTES, "%s%s%s%s", terms, on, *p->modifiers ? "/" : "",
+		     p->modifiers) < EVENT_BYTES)
 		return 0;
-	return perfctr_fail(p->ctx, -EINVAL, "an event of more than %zu characters: %.64s...",
-			    sizeof(label->text) - 1, terms);
+	return perfctr_fail(p->ctx, -EINVAL, "an event of more than %d characters: %.64s...",
+			    EVENT_BYTES - 1, terms);
 }
 
 /* An event of a PMU without a catalogue. A level has no sum: one for each CPU. */
 static int add_generic(struct event_parser *p, const struct pmu *pmu, const char *terms,
 		       const struct pmu_event *event, struct drm_perfctr_block_request *r)
 {
-	struct selection_label label = { .scale = event->scale, .is_chosen = *event->name };
+	char text[EVENT_BYTES];
+	const struct selection_label label = { .text = text,
+					       .unit = event->unit,
+					       .scale = event->scale,
+					       .is_chosen = *event->name };
 	struct cpu_list cpus = { 0 };
 	int error = 0;
 
-	memcpy(label.unit, event->unit, sizeof(label.unit));
 	if (event->flags & LOCAL_REQUEST_LEVEL && !pmu->is_uncore && p->device->task)
 		return perfctr_fail(p->ctx, -EINVAL,
 				    "%s/%s/ is a level by sysfs, and the threads of a process have "
@@ -93,14 +98,14 @@ static int add_generic(struct event_parser *p, const struct pmu *pmu, const char
 		error = pmu_cpus(p->ctx, pmu, &cpus);
 	for (size_t n = 0; !error && cpus.count > 1 && n < cpus.count; n++) {
 		r->cpu = cpus.cpus[n];
-		error = set_label(p, terms, r->cpu, &label);
+		error = set_label(p, terms, r->cpu, text);
 		if (!error)
 			error = selection_add_generic(p->selection, r, &label);
 	}
 	if (!error && cpus.count < 2) {
-		error = set_label(p, terms, DRM_PERFCTR_CPU_ANY, &label);
+		error = set_label(p, terms, DRM_PERFCTR_CPU_ANY, text);
 		if (is_reading(pmu->type) && event->config2)
-			add_process_name(p, (long)event->config2, &label);
+			add_process_name(p, (long)event->config2, text);
 		if (!error)
 			error = selection_add_generic(p->selection, r, &label);
 	}

@@ -13,17 +13,15 @@ static bool is_apart(const struct drm_perfctr_block_request *r)
 }
 
 /* "cycles/u" on CPU 3 is "cycles,cpu=3/u". */
-static int name_cpu(struct perfctr_ctx *ctx, const struct selection_label *label, int cpu,
-		    struct selection_label *named)
+static int name_cpu(struct perfctr_ctx *ctx, const char *text, int cpu, char *named)
 {
-	int length = (int)strcspn(label->text, "/");
+	int length = (int)strcspn(text, "/");
 
-	*named = *label;
-	if (snprintf(named->text, sizeof(named->text), "%.*s%scpu=%d%s", length, label->text,
-		     length ? "," : "", cpu, label->text + length) < (int)sizeof(named->text))
+	if (snprintf(named, EVENT_BYTES, "%.*s%scpu=%d%s", length, text, length ? "," : "", cpu,
+		     text + length) < EVENT_BYTES)
 		return 0;
-	return perfctr_fail(ctx, -EINVAL, "an event of more than %zu characters: %.64s...",
-			    sizeof(named->text) - 1, label->text);
+	return perfctr_fail(ctx, -EINVAL, "an event of more than %d characters: %.64s...",
+			    EVENT_BYTES - 1, text);
 }
 
 /* Append the event once for each CPU of its PMU. */
@@ -31,7 +29,8 @@ static int append_each(struct perfctr_selection *to, const struct drm_perfctr_bl
 		       const struct selection_label *label, const struct pmu *pmu)
 {
 	struct drm_perfctr_block_request request = *r;
-	struct selection_label named;
+	struct selection_label named = *label;
+	char text[EVENT_BYTES];
 	struct cpu_list cpus;
 	int error = pmu_cpus(to->device->ctx, pmu, &cpus);
 
@@ -41,9 +40,10 @@ static int append_each(struct perfctr_selection *to, const struct drm_perfctr_bl
 		error = selection_add_generic(to, r, label);
 	else if (!error && !pmu->is_uncore && to->device->cpus.count)
 		cpu_list_intersect(&cpus, &to->device->cpus);
+	named.text = text;
 	for (size_t n = 0; !error && !is_one && n < cpus.count; n++) {
 		request.cpu = cpus.cpus[n];
-		error = name_cpu(to->device->ctx, label, request.cpu, &named);
+		error = name_cpu(to->device->ctx, label->text, request.cpu, text);
 		if (!error)
 			error = selection_add_generic(to, &request, &named);
 	}
@@ -63,7 +63,7 @@ EXPORT int perfctr_selection_per_cpu(struct perfctr_selection *selection)
 	error = perfctr_selection_copy(selection, &to);
 	if (error)
 		return error;
-	to->request_count = 0;
+	selection_drop_requests(to);
 	error = pmu_list_load(device->ctx, &pmus);
 	for (size_t n = 0; !error && n < selection->request_count; n++) {
 		const struct drm_perfctr_block_request *r = &selection->requests[n];

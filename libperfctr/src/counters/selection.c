@@ -21,10 +21,20 @@ EXPORT int perfctr_selection_new(struct perfctr_device *device,
 	return 0;
 }
 
+void selection_drop_requests(struct perfctr_selection *s)
+{
+	for (size_t n = 0; n < s->request_count; n++)
+		free(s->labels[n].texts);
+	free(s->requests);
+	free(s->labels);
+	s->requests = NULL;
+	s->labels = NULL;
+	s->request_count = 0;
+}
+
 static void free_contents(struct perfctr_selection *selection)
 {
-	free(selection->requests);
-	free(selection->labels);
+	selection_drop_requests(selection);
 	free(selection->metrics);
 }
 
@@ -38,16 +48,6 @@ static void free_selection(struct perfctr_selection *selection)
 
 DEFINE_REFS(EXPORT, perfctr_selection, free_selection)
 
-static void *copy_array(const void *from, size_t count, size_t bytes)
-{
-	/* one more, so that an empty array is not mistaken for a failure */
-	void *to = calloc(count + 1, bytes);
-
-	if (to && count)
-		memcpy(to, from, count * bytes);
-	return to;
-}
-
 EXPORT int perfctr_selection_copy(const struct perfctr_selection *from,
 				  struct perfctr_selection **selection)
 {
@@ -57,14 +57,13 @@ EXPORT int perfctr_selection_copy(const struct perfctr_selection *from,
 	if (error)
 		return error;
 	s->set = from->set;
-	s->request_count = from->request_count;
-	s->metric_count = from->metric_count;
-	s->requests = copy_array(from->requests, from->request_count, sizeof(*s->requests));
-	s->labels = copy_array(from->labels, from->request_count, sizeof(*s->labels));
-	s->metrics = copy_array(from->metrics, from->metric_count, sizeof(*s->metrics));
-	if (!s->requests || !s->labels || !s->metrics) {
+	for (size_t n = 0; !error && n < from->request_count; n++)
+		error = selection_append(s, &from->requests[n], &from->labels[n]);
+	for (size_t n = 0; !error && n < from->metric_count; n++)
+		error = selection_add_metric(s, from->metrics[n]);
+	if (error) {
 		perfctr_selection_unref(s);
-		return perfctr_no_memory(from->device->ctx);
+		return error;
 	}
 	s->catalogue = catalogue_ref(from->catalogue);
 	*selection = s;
@@ -81,29 +80,56 @@ void selection_take(struct perfctr_selection *to, struct perfctr_selection *from
 	to->metric_count = from->metric_count;
 	from->requests = NULL;
 	from->labels = NULL;
+	from->request_count = 0;
 	from->metrics = NULL;
 	perfctr_selection_unref(from);
+}
+
+int selection_rename(struct perfctr_selection *s, size_t number, const char *text, const char *unit)
+{
+	struct selection_label *label = &s->labels[number];
+	const size_t text_bytes = strlen(text) + 1, unit_bytes = strlen(unit) + 1;
+	char *texts = malloc(text_bytes + unit_bytes);
+
+	if (!texts)
+		return perfctr_no_memory(s->device->ctx);
+	label->text = memcpy(texts, text, text_bytes);
+	label->unit = memcpy(texts + text_bytes, unit, unit_bytes);
+	free(label->texts);
+	label->texts = texts;
+	return 0;
+}
+
+/* Return: false: no memory. */
+static bool make_room(struct perfctr_selection *s)
+{
+	const size_t count = s->request_count, room = count ? 2 * count : 1;
+	struct drm_perfctr_block_request *requests;
+	struct selection_label *labels;
+
+	if (count & (count - 1))
+		return true;
+	requests = realloc(s->requests, room * sizeof(*requests));
+	s->requests = requests ? requests : s->requests;
+	labels = realloc(s->labels, room * sizeof(*labels));
+	s->labels = labels ? labels : s->labels;
+	return requests && labels;
 }
 
 int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,
 		     const struct selection_label *label)
 {
-	size_t count = s->request_count + 1;
-	struct drm_perfctr_block_request *requests;
-	struct selection_label *labels;
+	const size_t n = s->request_count;
+	int error;
 
-	requests = realloc(s->requests, count * sizeof(*requests));
-	if (!requests)
+	if (!make_room(s))
 		return perfctr_no_memory(s->device->ctx);
-	s->requests = requests;
-	labels = realloc(s->labels, count * sizeof(*labels));
-	if (!labels)
-		return perfctr_no_memory(s->device->ctx);
-	s->labels = labels;
-	requests[count - 1] = *request;
-	labels[count - 1] = label ? *label : (struct selection_label){ 0 };
-	s->request_count = count;
-	return 0;
+	s->requests[n] = *request;
+	s->labels[n] = label ? *label : (struct selection_label){ 0 };
+	s->labels[n].texts = NULL;
+	error = selection_rename(s, n, label ? label->text : "", label ? label->unit : "");
+	s->request_count += !error;
+	return error;
 }
 
 static bool same_event(const struct drm_perfctr_block_request *a,
@@ -132,7 +158,9 @@ static int check_broker(struct perfctr_selection *s, unsigned int type)
 static int add(struct perfctr_selection *s, const struct drm_perfctr_block_request *r, bool single,
 	       bool by_event)
 {
-	const struct selection_label label = { .single = single ? r->mask : 0,
+	const struct selection_label label = { .text = "",
+					       .unit = "",
+					       .single = single ? r->mask : 0,
 					       .summed = single ? 0 : r->mask };
 
 	for (size_t n = 0; n < s->request_count; n++) {

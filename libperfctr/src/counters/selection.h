@@ -7,9 +7,9 @@
 
 /* name of a perf PMU's event, for request number n of a selection */
 struct selection_label {
-	char text[EVENT_BYTES];
+	const char *text, *unit; /* never NULL; shorter than EVENT_BYTES and UNIT_BYTES */
+	char *texts; /* of a selection's label: both, owned */
 	bool is_chosen; /* the user named the event (name=), and may name it twice */
-	char unit[UNIT_BYTES];
 	double scale;
 	/* bits of the request's mask that were named with and without the block's index */
 	uint64_t single, summed;
@@ -19,6 +19,7 @@ struct perfctr_selection {
 	atomic_uint refs;
 	struct perfctr_device *device;
 	unsigned int set;
+	/* with room for the next power of two */
 	struct drm_perfctr_block_request *requests;
 	struct selection_label *labels;
 	size_t request_count;
@@ -33,9 +34,19 @@ void selection_take(struct perfctr_selection *to, struct perfctr_selection *from
 /* As perfctr_selection_add(), but a GPU's counter has priority over a CPU event of its name. */
 int selection_add_of_gpu(struct perfctr_selection *selection, const char *text);
 
-/* Append a request without merging it into an existing one. */
+/*
+ * Append a request without merging it into an existing one.
+ * @label: is copied; NULL: without a name. Return: 0 or -ENOMEM.
+ */
 int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,
 		     const struct selection_label *label);
+
+/* Give a request's label other texts, which are copied. Return: 0 or -ENOMEM. */
+int selection_rename(struct perfctr_selection *s, size_t number, const char *text,
+		     const char *unit);
+
+/* Remove all requests. */
+void selection_drop_requests(struct perfctr_selection *s);
 
 /* single: it was named with its index, so it is not added up with other blocks. */
 int selection_add_gpu(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,

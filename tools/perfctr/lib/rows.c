@@ -12,6 +12,19 @@
 #include "common/number.h"
 #include "json.h"
 
+/* texts of rows, one behind the other; those before are full */
+struct row_texts {
+	struct row_texts *before;
+	size_t used;
+	char bytes[4096 - 2 * sizeof(size_t) - sizeof(void *)];
+};
+
+/* texts of a row while it is made */
+struct names {
+	char event[ROW_EVENT_BYTES], label[ROW_LABEL_BYTES], counter[ROW_COUNTER_BYTES];
+	char unit[ROW_UNIT_BYTES];
+};
+
 int rows_totals(const struct app *app, struct perfctr_selection *selection,
 		struct perfctr_totals **totals)
 {
@@ -30,7 +43,8 @@ static size_t copy_text(char *text, size_t size, const char *from)
 	return length;
 }
 
-static struct row *add_row(struct rows *rows)
+/* A row at the end, which is one of the table after keep_row(). */
+static struct row *new_row(struct rows *rows, struct names *names)
 {
 	struct row *row;
 
@@ -43,12 +57,32 @@ static struct row *add_row(struct rows *rows)
 		rows->rows = more;
 		rows->capacity = capacity;
 	}
-	row = &rows->rows[rows->count++];
+	row = &rows->rows[rows->count];
 	*row = (struct row){ .scale = 1, .running_ratio = 1, .rate = NAN };
 	if (rows->device)
-		row->prefix =
-			(size_t)snprintf(row->event, sizeof(row->event), "%.64s:", rows->device);
+		row->prefix = (size_t)snprintf(names->event, sizeof(names->event), "%.64s:",
+					       rows->device);
 	return row;
+}
+
+/* A text of the table, @before if that is the same. Return: NULL: no memory. */
+static const char *keep_text(struct rows *rows, const char *text, const char *before)
+{
+	const size_t size = strlen(text) + 1;
+	struct row_texts *texts = rows->texts;
+
+	if (before && !strcmp(text, before))
+		return before;
+	if (!texts || size > sizeof(texts->bytes) - texts->used) {
+		texts = malloc(sizeof(*texts));
+		if (!texts)
+			return NULL;
+		texts->before = rows->texts;
+		texts->used = 0;
+		rows->texts = texts;
+	}
+	texts->used += size;
+	return memcpy(texts->bytes + texts->used - size, text, size);
 }
 
 /*
@@ -69,32 +103,21 @@ static bool is_software(const struct perfctr_totals_block_info *info,
 	return false;
 }
 
-/*
- * Names come from processes, files and drivers, are any bytes, and may be cut within a character:
- * all that is shown of them is UTF-8 in one line.
- */
-static void clean(struct row *row)
-{
-	json_clean_field(row->label);
-	json_clean_field(row->counter);
-	json_clean_field(row->event);
-	json_clean_field(row->unit);
-}
-
 /* Event names of SoC blocks end with a slash, as perf's do. */
-static void name_counter(struct row *row, const struct perfctr_totals_block_info *info)
+static void name_counter(const struct row *row, struct names *names)
 {
+	const struct perfctr_totals_block_info *info = row->info;
 	char filters[128];
 	const char *label = row->is_software ? "software" : info->label;
-	char *event = row->event + row->prefix;
-	const size_t size = sizeof(row->event) - row->prefix;
+	char *event = names->event + row->prefix;
+	const size_t size = sizeof(names->event) - row->prefix;
 	size_t length;
 
-	copy_text(row->label, sizeof(row->label), label);
+	copy_text(names->label, sizeof(names->label), label);
 	if (!info->is_pmu) {
-		length = copy_text(event, size, row->label);
+		length = copy_text(event, size, names->label);
 		event[length++] = '/';
-		copy_text(event + length, size - length, row->counter);
+		copy_text(event + length, size - length, names->counter);
 		return;
 	}
 	/*
@@ -103,8 +126,8 @@ static void name_counter(struct row *row, const struct perfctr_totals_block_info
 	 */
 	perfctr_filter_text(info->type, info->config, info->config1, info->config2, filters,
 			    sizeof(filters));
-	snprintf(event, size, "%s/%s%s%s%s", row->label, row->counter, filters[0] ? "," : "",
-		 filters, strchr(row->counter, '/') ? "" : "/");
+	snprintf(event, size, "%s/%s%s%s%s", names->label, names->counter, filters[0] ? "," : "",
+		 filters, strchr(names->counter, '/') ? "" : "/");
 }
 
 /* The event may not have run because the task was on other CPUs, where it counted zero. */
@@ -177,17 +200,34 @@ static unsigned int metric_trust(struct rows *rows, const struct perfctr_metric_
 	return new.trust;
 }
 
-/* Note what is known of the last row; drop the row if it is not to be shown. */
-static void judge_row(struct rows *rows)
+/*
+ * Note what is known of a new row, and its texts; leave the row out if it is not to be shown.
+ * Names come from processes, files and drivers, are any bytes, and may be cut within a character:
+ * all that is shown of them is UTF-8 in one line.
+ * Return: 0 or -ENOMEM.
+ */
+static int keep_row(struct rows *rows, struct row *row, struct names *names)
 {
-	struct row *row = &rows->rows[rows->count - 1];
+	const struct row none = { 0 }, *before = rows->count ? row - 1 : &none;
 
 	row->trust = row->metric ? metric_trust(rows, row->metric) :
 				   verdicts_trust(rows->verdicts, row->desc);
 	if (rows->trusted_only && row->trust != PERFCTR_TRUST_TRUSTED) {
-		rows->count--;
 		rows->hidden++;
+		return 0;
 	}
+	json_clean_field(names->event);
+	json_clean_field(names->label);
+	json_clean_field(names->counter);
+	json_clean_field(names->unit);
+	row->event = keep_text(rows, names->event, NULL);
+	row->label = keep_text(rows, names->label, before->label);
+	row->counter = keep_text(rows, names->counter, before->counter);
+	row->unit = keep_text(rows, names->unit, before->unit);
+	if (!row->event || !row->label || !row->counter || !row->unit)
+		return -ENOMEM;
+	rows->count++;
+	return 0;
 }
 
 static bool is_same_event(const struct perfctr_totals_block_info *a,
@@ -261,33 +301,36 @@ static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 			const struct perfctr_totals_block *block,
 			const struct perfctr_selection *selection, enum naming naming)
 {
-	for (size_t n = 0; n < perfctr_totals_counter_count(block); n++) {
+	struct names names;
+	int error = 0;
+
+	for (size_t n = 0; !error && n < perfctr_totals_counter_count(block); n++) {
 		const struct perfctr_total *total = perfctr_totals_counter(block, n);
 		struct row *row;
 
 		if (naming != NAMING_ALL &&
 		    !is_named(selection, perfctr_totals_block_info(block), total->position, naming))
 			continue;
-		row = add_row(rows);
+		row = new_row(rows, &names);
 		if (!row)
 			return -ENOMEM;
 		row->info = perfctr_totals_block_info(block);
 		row->position = total->position;
 		row->desc = total->desc;
-		perfctr_totals_label(selection, block, n, row->counter, sizeof(row->counter));
-		perfctr_totals_unit(selection, block, n, row->unit, sizeof(row->unit), &row->scale);
+		perfctr_totals_label(selection, block, n, names.counter, sizeof(names.counter));
+		perfctr_totals_unit(selection, block, n, names.unit, sizeof(names.unit),
+				    &row->scale);
 		row->is_software = is_software(row->info, selection);
 		if (row->is_software && !row->desc) {
 			row->desc = perfctr_counter_of_pmu("software", row->info->config);
 			if (row->desc)
-				snprintf(row->unit, sizeof(row->unit), "%s", row->desc->unit);
+				copy_text(names.unit, sizeof(names.unit), row->desc->unit);
 		}
-		name_counter(row, row->info);
-		clean(row);
+		name_counter(row, &names);
 		fill_value(row, total);
-		judge_row(rows);
+		error = keep_row(rows, row, &names);
 	}
-	return 0;
+	return error;
 }
 
 /* The time that a metric divides by: its blocks' own, which is not that of the whole sample. */
@@ -310,12 +353,13 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 {
 	const char *type = perfctr_block_type_name(metric->block_type);
 	struct perfctr_value value = { 0 };
+	struct names names;
 	struct row *row;
 	int error = perfctr_totals_metric(totals, metric, block, &value);
 
 	if (error)
 		return error;
-	row = add_row(rows);
+	row = new_row(rows, &names);
 	if (!row)
 		return -ENOMEM;
 	row->metric = metric;
@@ -324,14 +368,12 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 	row->flags = value.flags;
 	row->number = value.number;
 	row->elapsed_ns = row->info ? row->info->elapsed_ns : metric_elapsed_ns(totals, metric);
-	copy_text(row->label, sizeof(row->label), row->info ? row->info->label : type);
-	copy_text(row->counter, sizeof(row->counter), metric->name);
-	snprintf(row->event + row->prefix, sizeof(row->event) - row->prefix, "metric:%s.%s",
-		 row->label, metric->name);
-	copy_text(row->unit, sizeof(row->unit), metric->unit);
-	clean(row);
-	judge_row(rows);
-	return 0;
+	copy_text(names.label, sizeof(names.label), row->info ? row->info->label : type);
+	copy_text(names.counter, sizeof(names.counter), metric->name);
+	snprintf(names.event + row->prefix, sizeof(names.event) - row->prefix, "metric:%s.%s",
+		 names.label, metric->name);
+	copy_text(names.unit, sizeof(names.unit), metric->unit);
+	return keep_row(rows, row, &names);
 }
 
 /* a block of the totals, and its number there */
@@ -450,6 +492,11 @@ int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_s
 
 void rows_clear(struct rows *rows)
 {
+	for (struct row_texts *texts = rows->texts, *before; texts; texts = before) {
+		before = texts->before;
+		free(texts);
+	}
+	rows->texts = NULL;
 	rows->count = 0;
 	rows->hidden = 0;
 	rows->sum = NULL;

@@ -12,17 +12,22 @@
 #include "verdicts.h"
 
 /* an event as the user may write it, with a PMU before it and filters behind it */
-enum { ROW_EVENT_BYTES = 768, ROW_COUNTER_BYTES = 512, ROW_UNIT_BYTES = 64 };
+enum {
+	ROW_EVENT_BYTES = 768,
+	ROW_COUNTER_BYTES = 512,
+	ROW_UNIT_BYTES = 64,
+	ROW_LABEL_BYTES = 64,
+};
 
-/* one counter or metric */
+/* one counter or metric; its texts are the table's, and shorter than these sizes */
 struct row {
 	/* as an event name: "shader16/FRAGMENTS"; of several devices "renderD128:shader/READ" */
-	char event[ROW_EVENT_BYTES];
+	const char *event;
 	size_t prefix; /* characters of @event that name the device */
-	char unit[ROW_UNIT_BYTES]; /* of the value, of the scaled one if @scale is not 1 */
+	const char *unit; /* of the value, of the scaled one if @scale is not 1 */
 	unsigned int position; /* of the counter in its block */
-	char label[64]; /* name of the block, for example "shader16" or "shader" */
-	char counter[ROW_COUNTER_BYTES]; /* name of the counter or metric alone */
+	const char *label; /* name of the block, for example "shader16" or "shader" */
+	const char *counter; /* name of the counter or metric alone */
 	/* of the counter, NULL if unknown or a metric */
 	const struct perfctr_counter_desc *desc;
 	const struct perfctr_metric_desc *metric; /* NULL for a counter */
@@ -58,6 +63,7 @@ struct rows {
 	struct row *rows;
 	size_t count;
 	size_t capacity;
+	struct row_texts *texts; /* of the rows */
 	struct perfctr_span span; /* what was added up */
 	const struct perfctr_totals *sum; /* of the totals; not owned */
 	/* verdicts of this machine, not owned, or NULL; kept when the table is filled again */
