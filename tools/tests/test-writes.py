@@ -153,6 +153,52 @@ def recordings_count_what_is_in_the_file():
 
 
 @test
+def compressed_recordings_count_what_is_in_the_file():
+    """record -z on a full disk, killed, into a pipe: samples are those of the whole frames"""
+    path = os.path.join(World.folder, "capture")
+    words = "record", "-z", "-j", *COUNT, "-a", "-p", "1ms", "-o", path, "--", "sleep"
+    done = run(*words, "2.3")
+    said = json.loads(done.stdout)
+    size = os.path.getsize(path)
+    check(said["whole"] and said["bytes"] == size and said["samples"] == samples(path) > 0,
+          f"{said}: {done.stderr}")
+    with open(path, "rb") as file:
+        check(file.read(4) == b"\x28\xb5\x2f\xfd", "not compressed")
+    subprocess.run(["zstd", "-qt", path], check=True)
+    os.unlink(path)
+    # in the first frame, and in one after that of the first second
+    for after, seconds in ((0, "0.2"), (10, "0.2"), (size, "15")):
+        done = run(*words, seconds, fault=("write", errno.ENOSPC), after=after)
+        said = json.loads(done.stdout)
+        check(done.returncode == 1 and len(says(done, path, errno.ENOSPC)) == 1,
+              f"{after}: {done.returncode}: {done.stderr}")
+        found = samples(path) if os.path.exists(path) else 0
+        check(said["samples"] == found and not said["whole"] and
+              found + said["samples_not_in_file"] == said["kernel"]["samples"], f"{found}: {said}")
+        check(bool(found) == (after > 10), f"{after}: {said}")
+        check(said["bytes"] == after == (os.path.getsize(path) if after else 0), f"{said}")
+        if after:
+            os.unlink(path)
+    with World.machine.start(*words[:-1], "sleep", "60") as process:
+        harness.wait_for(lambda: os.path.exists(path) and samples(path), "no frame")
+        process.kill()
+    found = json.loads(run("report", "-j", path).stdout)["capture"]
+    check(found["samples"] > 0 and not found["finished"] and not found["damage"], f"{found}")
+    os.unlink(path)
+    done = run(*words[:2], *COUNT, "-a", "-o", "-", "--", "sleep", "0.2")
+    with open(path, "wb") as file:
+        file.write(done.stdout)
+    check(done.stdout[:4] == b"\x28\xb5\x2f\xfd" and samples(path) > 0, done.stderr)
+    os.unlink(path)
+    done = run(*words[:2], *COUNT, "-a", "-F", "1s", "-o", path, "--", "sleep", "0.2")
+    subprocess.run(["zstd", "-qt", path], check=True)
+    check(samples(path) > 0, done.stderr)
+    for level in ("0", "20", "x"):
+        done = run("record", f"--compress={level}", "--", "true")
+        check(done.returncode == 2 and b"give a level from 1 to 19" in done.stderr, done.stderr)
+
+
+@test
 def flight_recordings_are_whole():
     """record --flight: a file that cannot be written is not there, is not counted, and fails the
     command; also one that a signal wanted"""

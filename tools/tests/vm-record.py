@@ -79,6 +79,13 @@ def fast_and_single_samples_equal_truth():
 
 
 @test
+def compressed_files_equal_truth():
+    """record --compress: exact, a file smaller than half of its contents"""
+    ended, _ = record_against_truth("packed.cap", "-p", "2ms", "--compress")
+    check(ended["bytes"] < report("packed.cap")["capture"]["bytes"] / 2, f"{ended}")
+
+
+@test
 def flight_recorder_keeps_the_last_seconds():
     """record -F: SIGUSR1 and the end write the last second and report the numbers of samples"""
     process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10ms", "-e", "FRAGMENTS",

@@ -52,6 +52,7 @@ struct capture_file {
 	uint64_t bad_samples; /* records of samples that are invalid, or impossible */
 	bool has_bad_numbers; /* other records have impossible numbers, which were left out */
 	bool is_finished; /* it has the totals of its end */
+	bool cut_is_packed; /* @cut_bytes are those after the last whole frame of zstd */
 	struct capture_position at; /* behind the last sample */
 	char *damage; /* description of the damage, NULL if the file is intact */
 };
@@ -150,11 +151,12 @@ struct capture_list {
 bool capture_file_is(const char *path);
 
 /*
- * Have gzip or zstd write what it compressed into an unnamed file.
- * @fd: the compressed file, at its beginning; @path: its name for messages.
- * Return: a descriptor; -1: it is not compressed, or the message was printed: @status is set then.
+ * Go on with an unnamed file that has what gzip or zstd compressed. Of zstd it has the frames that
+ * are whole, or of a first one what can be read, and @file says what is missing.
+ * @file: path and fd, at its beginning.
+ * Return: 0, also if it is not compressed, or an exit status, the message was printed.
  */
-int capture_unpack(const struct app *app, int fd, const char *path, int *status);
+int capture_unpack(const struct app *app, struct capture_file *file);
 
 /* Whether a file is compressed and has a capture, or too little to tell. */
 bool capture_is_packed(const char *path);

@@ -89,7 +89,11 @@ int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **
 	/* not "-", which may be appended to; devices and FIFOs have no length */
 	if (strcmp(r->options.counting.output, "-") && ftruncate(fd, 0) && errno != EINVAL)
 		return -errno;
-	error = perfctr_capture_writer_new(r->app->ctx, fd, writer);
+	error = r->options.level ? pack_new(fd, r->options.level, &r->pack) : 0;
+	if (!error)
+		error = r->pack ? perfctr_capture_writer_new_to(r->app->ctx, pack_write, r->pack,
+								writer) :
+				  perfctr_capture_writer_new(r->app->ctx, fd, writer);
 	if (error)
 		return error;
 	for (unsigned int n = 0; !error && n < r->options.counting.count; n++) {
@@ -102,6 +106,9 @@ int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **
 		error = write_texts(r, *writer);
 	if (!error)
 		error = perfctr_capture_write_anchor(*writer);
+	/* a frame of its own: one of samples that is cut is then never the first */
+	if (!error && r->pack)
+		error = perfctr_capture_flush(*writer);
 	return error;
 }
 
@@ -121,6 +128,18 @@ int record_end_file(struct record *r, struct perfctr_capture_writer *writer)
 		error = error == -ENODEV ? 0 : error;
 	}
 	return error ? error : perfctr_capture_flush(writer);
+}
+
+void record_end_writer(struct record *r, struct perfctr_capture_writer *writer)
+{
+	r->written = (struct perfctr_capture_written){ 0 };
+	if (writer)
+		perfctr_capture_written(writer, &r->written, sizeof(r->written));
+	if (r->pack)
+		r->written.bytes = pack_bytes(r->pack);
+	perfctr_capture_writer_unref(writer);
+	pack_free(r->pack);
+	r->pack = NULL;
 }
 
 /*
@@ -153,10 +172,7 @@ int record_dump(struct record *r, const char *path)
 		error = record_write_marks(r, writer);
 	if (!error)
 		error = record_end_file(r, writer);
-	r->written = (struct perfctr_capture_written){ 0 };
-	if (!error)
-		perfctr_capture_written(writer, &r->written, sizeof(r->written));
-	perfctr_capture_writer_unref(writer);
+	record_end_writer(r, writer);
 	/* the name must not reach the disk before the contents */
 	if (!error)
 		error = reach_disk(fd);

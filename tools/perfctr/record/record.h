@@ -9,6 +9,7 @@
 #include "flight.h"
 #include "lib/output.h"
 #include "lib/signals.h"
+#include "pack.h"
 
 enum { RECORD_FLIGHT_LIMIT_MIB = 1024 };
 
@@ -16,6 +17,7 @@ enum { RECORD_FLIGHT_LIMIT_MIB = 1024 };
 struct record_options {
 	struct counting counting;
 	uint64_t flight_ns; /* time that the flight recorder keeps, 0: record all */
+	int level; /* of zstd, 0: not compressed */
 	bool in_stream;
 	bool automatic;
 	bool progress;
@@ -36,6 +38,7 @@ struct record {
 	struct app *app;
 	struct record_options options;
 	struct perfctr_capture_writer *writer; /* NULL in flight mode until something is written */
+	struct pack *pack; /* what @writer, or that of a flight, writes to; NULL: to the file */
 	struct flight flight;
 	struct record_marks marks;
 	struct command command;
@@ -71,6 +74,9 @@ int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **
 
 /* Write the kernel's totals and another time anchor. Return: 0 or a negative errno. */
 int record_end_file(struct record *r, struct perfctr_capture_writer *writer);
+
+/* Note what reached the file, and free the writer; NULL: there was none. */
+void record_end_writer(struct record *r, struct perfctr_capture_writer *writer);
 
 /* Close the file, which is on the disk then. Return: 0 or a negative errno. */
 int record_close_output(struct record *r);
