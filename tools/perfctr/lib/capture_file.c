@@ -223,6 +223,7 @@ static void name_node(struct capture_file *file)
 static int read_file(const struct app *app, struct capture_file *file)
 {
 	struct perfctr_capture_record record;
+	const char *part;
 	int result;
 
 	result = perfctr_totals_new(app->ctx, &file->totals);
@@ -249,9 +250,10 @@ static int read_file(const struct app *app, struct capture_file *file)
 		app_error(app, "%s: %s", file->path, strerror(-result));
 		return EXIT_FAILED;
 	}
-	/* a flight recorder has forgotten marks of before */
+	/* a flight recorder has forgotten marks of before; a later part of a recording repeats them */
+	part = capture_file_text(file, CAPTURE_KEY_PART);
 	if (marks_finish(&file->marks,
-			 capture_file_text(file, "flight_ns") ?
+			 capture_file_text(file, "flight_ns") || (part && strcmp(part, "1")) ?
 				 perfctr_totals_span(file->totals)->start_ns :
 				 0,
 			 perfctr_totals_span(file->totals)->end_ns))

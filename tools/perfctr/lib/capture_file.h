@@ -15,6 +15,12 @@
 /* file that record writes and the other subcommands read by default */
 #define CAPTURE_DEFAULT_FILE "perfctr.capture"
 
+/* end of the names of files that record --switch-output has not completed */
+#define CAPTURE_PART ".part"
+
+/* key of a text: number of the file among those of a recording, from 1 on */
+#define CAPTURE_KEY_PART "part"
+
 /* a key and a text that the recorder wrote into the capture */
 struct capture_text {
 	char *key;
@@ -147,6 +153,9 @@ struct capture_list {
 	size_t opened, others; /* by capture_list_open(), and outside of @times */
 };
 
+/* Whether perfctr record is writing a part: it holds the lock. */
+bool capture_is_written(const char *path);
+
 /* Whether a file begins as captures do. */
 bool capture_file_is(const char *path);
 
@@ -163,8 +172,9 @@ bool capture_is_packed(const char *path);
 
 /*
  * Add captures in the order of the words. A directory stands for the captures in it and in those
- * below it, by name, compressed or not. Its other files are left out, those that cannot be read or
- * are empty with a message. A file with several names counts once.
+ * below it, by name, compressed or not. Its other files are left out, those that cannot be read,
+ * are empty, or are a part of record --switch-output, with a message. A file with several names
+ * counts once.
  * @words: files, directories, or - for standard input; @count: of @words, 0: the file that record
  * writes by default; @list: zeroed or filled
  * before; call capture_list_free() also after a failure.
