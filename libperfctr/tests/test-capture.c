@@ -619,8 +619,9 @@ static ssize_t take_bytes(void *data, const void *bytes, size_t size)
 
 TEST("a function gets the bytes of a capture, and what it refuses comes again")
 {
-	const struct drm_perfctr_status status = { .published = 3, .lost_ns = 9, .resets = 2,
-						   .insert_idx = 5, .extract_idx = 4 };
+	const struct drm_perfctr_status status = {
+		.published = 3, .lost_ns = 9, .resets = 2, .insert_idx = 5, .extract_idx = 4
+	};
 	const struct drm_perfctr_status *found;
 	struct perfctr_capture_writer *writer;
 	struct perfctr_capture_reader *reader;

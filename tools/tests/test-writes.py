@@ -193,6 +193,8 @@ def compressed_recordings_count_what_is_in_the_file():
     done = run(*words[:2], *COUNT, "-a", "-F", "1s", "-o", path, "--", "sleep", "0.2")
     subprocess.run(["zstd", "-qt", path], check=True)
     check(samples(path) > 0, done.stderr)
+    done = run("record", "-z19", "-q", *COUNT, "-a", "-o", path, "--", "true")
+    check(done.returncode == 0 and samples(path) > 0, done.stderr)
     for level in ("0", "20", "x"):
         done = run("record", f"--compress={level}", "--", "true")
         check(done.returncode == 2 and b"give a level from 1 to 19" in done.stderr, done.stderr)
@@ -310,6 +312,9 @@ def switched_files_are_never_half():
           found + said["samples_not_in_file"] == said["kernel"]["samples"], f"{found} {said}")
     for name in parts(""):
         os.unlink(name)
+    done = run(*words[:-3], "-o", os.path.join(World.folder, "no/f"), "--switch-output", "1s", "--",
+               "true")
+    check(done.returncode == 1 and len(says(done, "no/f.", errno.ENOENT)) == 1, done.stderr)
     done = run(*words, "1s", "--", "no-such-command")
     check(done.returncode == 127 and not parts(""), f"{done.returncode} {parts('')}")
     for options, text in ((("1s", "-F", "1s"), "give one of them"), (("1s", "-o", "-"), "with -o"),

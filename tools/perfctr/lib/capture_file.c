@@ -468,8 +468,7 @@ static void warn(const struct app *app, const struct capture_file *file)
 	if (file->damage && is_first)
 		app_error(app, "%s: %s; shown is what comes before", file->path, file->damage);
 	if (file->cut_bytes && !file->damage && is_first)
-		app_error(app,
-			  "%s: cut off in the middle of a %s (%" PRIu64 " byte%s left out)",
+		app_error(app, "%s: cut off in the middle of a %s (%" PRIu64 " byte%s left out)",
 			  file->path, file->cut_is_packed ? "frame of zstd" : "record",
 			  file->cut_bytes, plural(file->cut_bytes));
 	else if (!file->cut_bytes && !file->is_finished && !file->damage &&

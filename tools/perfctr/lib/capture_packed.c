@@ -89,8 +89,10 @@ static size_t peek_gzip(int fd, char *bytes, size_t size)
 		return 0;
 	if (!start_gzip(fd, ends[1], false, &pid)) {
 		close(ends[1]);
-		for (; got > 0 && length < size; length += got > 0 ? (size_t)got : 0)
+		while (got > 0 && length < size) {
 			got = read(ends[0], bytes + length, size - length);
+			length += got > 0 ? (size_t)got : 0;
+		}
 		/* it may have more to say than the pipe holds */
 		kill(pid, SIGKILL);
 		wait_for(pid);

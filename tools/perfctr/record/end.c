@@ -106,7 +106,8 @@ void record_print_end(const struct record *r, bool whole)
 	if (switches)
 		fprintf(err, "%" PRIu64 " file%s, %" PRIu64 " removed, ", r->switching.files,
 			plural(r->switching.files), r->switching.removed);
-	fprintf(err, "%s sample%s, %s, %.3f s", number_group(r->written.samples, samples, sizeof(samples)),
+	fprintf(err, "%s sample%s, %s, %.3f s",
+		number_group(r->written.samples, samples, sizeof(samples)),
 		r->written.samples == 1 ? "" : "s",
 		record_bytes_text(r->written.bytes, size, sizeof(size)), seconds);
 	for (size_t n = 0; n < c->count; n++) {

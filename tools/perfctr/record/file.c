@@ -249,7 +249,7 @@ int record_open_output(struct record *r)
 
 	if (switching->bytes || switching->ns) {
 		r->file_fd = record_open_part(r);
-		return r->file_fd < 0 ? record_file_failed(r, r->switching.part, r->file_fd) : 0;
+		return r->file_fd < 0 ? record_file_failed(r, r->switching.name, r->file_fd) : 0;
 	}
 	if (error)
 		return record_file_failed(r, path, error);

@@ -70,7 +70,8 @@ static bool set_names(struct record_switch *s, const char *path, int64_t ms)
 		       (int)sizeof(s->part);
 }
 
-int record_open_part(struct record *r)
+/* Return: as record_open_part(). */
+static int open_part(struct record *r)
 {
 	struct record_switch *s = &r->switching;
 	struct timespec now;
@@ -100,6 +101,16 @@ int record_open_part(struct record *r)
 		return fd;
 	}
 	return -EEXIST;
+}
+
+int record_open_part(struct record *r)
+{
+	const int fd = open_part(r);
+
+	/* what has the name, if anything, is another one's */
+	if (fd < 0)
+		r->switching.part[0] = '\0';
+	return fd;
 }
 
 /* --- a limit on the number of files ------------------------------------------------------ */
