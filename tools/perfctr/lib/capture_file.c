@@ -250,7 +250,7 @@ static int read_file(const struct app *app, struct capture_file *file)
 		app_error(app, "%s: %s", file->path, strerror(-result));
 		return EXIT_FAILED;
 	}
-	/* a flight recorder has forgotten marks of before; a later part of a recording repeats them */
+	/* a flight recorder has forgotten marks of before; a later part repeats them */
 	part = capture_file_text(file, CAPTURE_KEY_PART);
 	if (marks_finish(&file->marks,
 			 capture_file_text(file, "flight_ns") || (part && strcmp(part, "1")) ?

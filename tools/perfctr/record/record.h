@@ -123,7 +123,7 @@ int record_dump(struct record *r, const char *path);
 int record_dump_numbered(struct record *r);
 
 /*
- * --- switch.c
+ * --- part.c
  */
 
 /* --switch-output's SIZE or TIME into struct record_switch_options. Return: 0 or EXIT_USAGE. */
@@ -135,6 +135,14 @@ int record_stem(const char *path, const char **suffix);
 /* Create a file under its name of an incomplete one. Return: descriptor; a negative errno. */
 int record_open_part(struct record *r);
 
+/* Totals of a session's samples in this file. @goes_on: as of record_end_file(). */
+struct drm_perfctr_status record_part_status(const struct record *r, unsigned int session,
+					     bool goes_on);
+
+/*
+ * --- switch.c
+ */
+
 /* Whether the file is as long as it may be. */
 bool record_switch_is_due(const struct record *r, uint64_t now_ns);
 
@@ -143,10 +151,6 @@ int record_switch_file(struct record *r);
 
 /* Close a file, name it, and remove the oldest. Return: 0 or a negative errno. */
 int record_complete_part(struct record *r);
-
-/* Totals of a session's samples in this file. @goes_on: as of record_end_file(). */
-struct drm_perfctr_status record_part_status(const struct record *r, unsigned int session,
-					     bool goes_on);
 
 /*
  * --- marks.c
