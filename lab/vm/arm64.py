@@ -29,7 +29,7 @@ GCC_VERSION = run("gcc", "-dumpversion").split(".")[0].strip() if shutil.which("
 ROOT_PACKAGES = ["bash", "coreutils", "dash", "findutils", "grep", "kmod", "libc6-dev", "libcap2",
                  "libdrm-dev", f"libgcc-{GCC_VERSION}-dev", "libgmp-dev", "libinih-dev",
                  "libinih1", "libjson-c-dev", "libmicrohttpd-dev", "libncurses-dev",
-                 "libprotobuf-c-dev", "linux-libc-dev", "procps", "python3", "sed",
+                 "libprotobuf-c-dev", "libzstd-dev", "linux-libc-dev", "procps", "python3", "sed",
                  "util-linux"]
 CROSS_PACKAGES = [f"gcc-{GCC_VERSION}-{TRIPLE}", f"cpp-{GCC_VERSION}-{TRIPLE}",
                   f"binutils-{TRIPLE}", f"libgcc-{GCC_VERSION}-dev-arm64-cross"]

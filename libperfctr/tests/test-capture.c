@@ -604,6 +604,69 @@ TEST("what a writer counts as written is what a reader finds, wherever the disk 
 	end();
 }
 
+/* Take at most 7 bytes, or fail when there is no room for all. */
+static ssize_t take_bytes(void *data, const void *bytes, size_t size)
+{
+	const size_t part = size < 7 ? size : 7;
+
+	EQUAL(data == &room_bytes, 1);
+	if (room_bytes - written_bytes < part)
+		return -EDQUOT;
+	memcpy(written + written_bytes, bytes, part);
+	written_bytes += part;
+	return (ssize_t)part;
+}
+
+TEST("a function gets the bytes of a capture, and what it refuses comes again")
+{
+	const struct drm_perfctr_status status = {
+		.published = 3, .lost_ns = 9, .resets = 2, .insert_idx = 5, .extract_idx = 4
+	};
+	const struct drm_perfctr_status *found;
+	struct perfctr_capture_writer *writer;
+	struct perfctr_capture_reader *reader;
+	struct perfctr_capture_record record;
+	struct perfctr_capture_totals totals;
+	struct perfctr_capture_written now;
+	uint32_t sample[32] = { sizeof(sample) };
+	int fd;
+
+	perfctr_ctx_new(&ctx);
+	written_bytes = 0;
+	room_bytes = 100;
+	EQUAL(perfctr_capture_writer_new_to(ctx, take_bytes, &room_bytes, &writer), 0);
+	EQUAL(perfctr_capture_write_sample(writer, sample, sizeof(sample)), 0);
+	EQUAL(perfctr_capture_write_totals(writer, &status), 0);
+	EQUAL(perfctr_capture_flush(writer), -EDQUOT);
+	perfctr_capture_written(writer, &now, sizeof(now));
+	EQUAL(now.bytes, written_bytes);
+	EQUAL(now.samples, 0);
+	room_bytes = sizeof(written);
+	EQUAL(perfctr_capture_flush(writer), 0);
+	perfctr_capture_written(writer, &now, sizeof(now));
+	EQUAL(now.bytes, written_bytes);
+	EQUAL(now.bytes, perfctr_capture_bytes(writer));
+	EQUAL(now.samples, 1);
+	perfctr_capture_writer_unref(writer);
+
+	fd = open_bytes(written, written_bytes);
+	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	EQUAL(perfctr_capture_next(reader, &record), 1);
+	EQUAL(record.type, PERFCTR_CAPTURE_SAMPLE);
+	EQUAL(perfctr_capture_next(reader, &record), 1);
+	EQUAL(record.type, PERFCTR_CAPTURE_STATUS);
+	perfctr_capture_copy(&record, &totals, sizeof(totals));
+	EQUAL(totals.read, 2);
+	EQUAL(perfctr_capture_next(reader, &record), 0);
+	found = perfctr_capture_status(reader);
+	EQUAL(found->published, 3);
+	EQUAL(found->lost_ns, 9);
+	EQUAL(found->resets, 2);
+	perfctr_capture_reader_unref(reader);
+	close(fd);
+	end();
+}
+
 TEST("impossible samples are not written")
 {
 	struct perfctr_capture_writer *writer;

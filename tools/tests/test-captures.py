@@ -1365,9 +1365,57 @@ def directories_of_a_fleet():
             rows = list(csv.DictReader(io.StringIO(done.stdout.decode())))
             check(len({row["file"] for row in rows}) == 3, "exports")
     done = run("report", path("mixed/cut.zst"), status=1)
-    check(not done.stdout and b"cannot unpack" in done.stderr, done.stderr.decode())
+    check(not done.stdout and b"zstd cannot unpack it: it is cut off" in done.stderr,
+          done.stderr.decode())
     done = run("report", path("mixed/newer"), path("mixed/empty"), status=1)
     check(not done.stdout and done.stderr.count(b"is left out") == 2, done.stderr.decode())
+
+
+def zstd(data):
+    return subprocess.run(["zstd", "-qc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+
+
+@test
+def cut_frames_of_zstd():
+    """report of a .zst that ends within a frame, as after a crash: all whole frames, the bytes that
+    are left out, and status 0; a damaged one: the frames before, status 1; one long frame that is
+    cut: its complete samples"""
+    data = unknown_device()
+    starts, at = [], 16
+    while at < len(data):
+        size, kind = struct.unpack_from("<II", data, at)
+        starts += [at] if kind == 16 else []
+        at += size
+    ends = [*starts, len(data)]
+    frames = [zstd(data[a:b]) for a, b in zip([0, *ends], ends)]
+    check(len(frames) == 4, f"{len(frames)} frames")
+    whole = json.loads(run("report", "-j", "-", stdin=b"".join(frames)).stdout)
+    check(whole["capture"]["samples"] == 3 and whole["capture"]["finished"], f"{whole['capture']}")
+    for count in range(1, 4):
+        before = b"".join(frames[:count])
+        for left in (1, 4, 9, len(frames[count]) - 1):
+            done = run("report", "-j", "-", stdin=before + frames[count][:left])
+            capture = json.loads(done.stdout)["capture"]
+            check((capture["samples"], capture["cut_bytes"], capture["finished"]) ==
+                  (count - 1, left, False) and capture["damage"] is None, f"{capture}")
+            check(f"in the middle of a frame of zstd ({left} byte" in done.stderr.decode(),
+                  done.stderr.decode())
+        damaged = bytearray(before + frames[count])
+        damaged[-6] ^= 1
+        done = run("report", "-j", "-", stdin=bytes(damaged), status=1)
+        capture = json.loads(done.stdout)["capture"]
+        check(capture["samples"] == count - 1 and capture["damage"], f"{capture}")
+    single = zstd(data)
+    done = run("report", "-j", "-", stdin=single[:-4])
+    check(json.loads(done.stdout)["capture"]["finished"], "a frame without its checksum")
+    for size in range(20, len(single), 97):
+        done = run("report", "-j", "-", stdin=single[:size], status=(0, 1))
+        check(done.stdout or b"cannot unpack" in done.stderr or b"no capture" in done.stderr,
+              done.stderr.decode())
+    write("kept.zst", single)
+    done = run("report", "-o", path("kept.zst"), path("kept.zst"), status=2)
+    with open(path("kept.zst"), "rb") as f:
+        check(f.read() == single and b"a capture is there" in done.stderr, "it is replaced")
 
 
 @test

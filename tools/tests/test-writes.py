@@ -153,6 +153,182 @@ def recordings_count_what_is_in_the_file():
 
 
 @test
+def compressed_recordings_count_what_is_in_the_file():
+    """record -z on a full disk, killed, into a pipe: samples are those of the whole frames"""
+    path = os.path.join(World.folder, "capture")
+    words = "record", "-z", "-j", *COUNT, "-a", "-p", "1ms", "-o", path, "--", "sleep"
+    done = run(*words, "2.3")
+    said = json.loads(done.stdout)
+    size = os.path.getsize(path)
+    check(said["whole"] and said["bytes"] == size and said["samples"] == samples(path) > 0,
+          f"{said}: {done.stderr}")
+    with open(path, "rb") as file:
+        check(file.read(4) == b"\x28\xb5\x2f\xfd", "not compressed")
+    subprocess.run(["zstd", "-qt", path], check=True)
+    os.unlink(path)
+    # in the first frame, and in one after that of the first second
+    for after, seconds in ((0, "0.2"), (10, "0.2"), (size, "15")):
+        done = run(*words, seconds, fault=("write", errno.ENOSPC), after=after)
+        said = json.loads(done.stdout)
+        check(done.returncode == 1 and len(says(done, path, errno.ENOSPC)) == 1,
+              f"{after}: {done.returncode}: {done.stderr}")
+        found = samples(path) if os.path.exists(path) else 0
+        check(said["samples"] == found and not said["whole"] and
+              found + said["samples_not_in_file"] == said["kernel"]["samples"], f"{found}: {said}")
+        check(bool(found) == (after > 10), f"{after}: {said}")
+        check(said["bytes"] == after == (os.path.getsize(path) if after else 0), f"{said}")
+        if after:
+            os.unlink(path)
+    with World.machine.start(*words[:-1], "sleep", "60") as process:
+        harness.wait_for(lambda: os.path.exists(path) and samples(path), "no frame")
+        process.kill()
+    found = json.loads(run("report", "-j", path).stdout)["capture"]
+    check(found["samples"] > 0 and not found["finished"] and not found["damage"], f"{found}")
+    os.unlink(path)
+    done = run(*words[:2], *COUNT, "-a", "-o", "-", "--", "sleep", "0.2")
+    with open(path, "wb") as file:
+        file.write(done.stdout)
+    check(done.stdout[:4] == b"\x28\xb5\x2f\xfd" and samples(path) > 0, done.stderr)
+    os.unlink(path)
+    done = run(*words[:2], *COUNT, "-a", "-F", "1s", "-o", path, "--", "sleep", "0.2")
+    subprocess.run(["zstd", "-qt", path], check=True)
+    check(samples(path) > 0, done.stderr)
+    done = run("record", "-z19", "-q", *COUNT, "-a", "-o", path, "--", "true")
+    check(done.returncode == 0 and samples(path) > 0, done.stderr)
+    for level in ("0", "20", "x"):
+        done = run("record", f"--compress={level}", "--", "true")
+        check(done.returncode == 2 and b"give a level from 1 to 19" in done.stderr, done.stderr)
+
+
+def capture_of(path):
+    return json.loads(run("report", "-j", path).stdout)
+
+
+def total(path):
+    document = capture_of(path)
+    return sum(counter["value"] for counter in document["counters"])
+
+
+@test
+def switched_files_are_whole():
+    """record --switch-output: each file is a capture by itself, names sort by time, sums of all are
+    those of the recording, phases reach over the cut; --switch-max-files removes the oldest"""
+    base = os.path.join(World.folder, "f.zst")
+    other = os.path.join(World.folder, "f.20260101T000000.000Z.zst.mine")
+    with open(other, "wb") as file:
+        file.write(OLD)
+    perfctr = f"{BUILD}/bin/perfctr"
+    words = "record", "-z", "-j", *COUNT, "-a", "-p", "2ms", "-o", base, "--switch-output"
+    script = f"{perfctr} mark few; {perfctr} mark all -- sleep 3.2; {perfctr} mark few"
+    done = run(*words, "1s", "--", "sh", "-c", script)
+    said = json.loads(done.stdout)
+    os.unlink(other)
+    names = sorted(os.listdir(World.folder))
+    check(done.returncode == 0 and said["files"] == len(names) >= 3 and said["whole"] and
+          not said["files_removed"] and not said["file_not_complete"], f"{names} {said}")
+    check(all(re.fullmatch(r"f\.[0-9]{8}T[0-9]{6}\.[0-9]{3}Z\.zst", name) for name in names),
+          f"{names}")
+    files = [capture_of(os.path.join(World.folder, name)) for name in names]
+    captures = [f["capture"] for f in files]
+    for number, capture in enumerate(captures):
+        check(capture["finished"] and not capture["samples_not_in_file"] and capture["samples"] and
+              not capture["missing_samples"] and capture["texts"]["part"] == str(number + 1) and
+              not capture["marks_unmatched"], f"{capture}")
+    check(all(a["end_ns"] == b["start_ns"] for a, b in zip(captures, captures[1:])),
+          "a gap between files")
+    check(sum(c["samples"] for c in captures) == said["samples"] == said["kernel"]["samples"] and
+          not said["samples_not_in_file"], f"{said}")
+    check(sum(c["merged_periods"] for c in captures) == said["kernel"]["merged_periods"] and
+          sum(c["lost_ns"] for c in captures) == said["kernel"]["lost_ns"], f"{said}")
+    check(said["bytes"] == sum(os.path.getsize(os.path.join(World.folder, n)) for n in names),
+          f"{said}")
+    check(said["marks"] == 4 and not said["marks_lost"], f"{said}")
+    # of a file without a part of the phase there is nothing to tell
+    phases = [(number, m) for number, f in enumerate(files) for m in f["marks"]
+              if m["name"] == "all"]
+    numbers = [number for number, _ in phases]
+    check(len(phases) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1)), f"{phases}")
+    check(all(m["start_ns"] == captures[n]["start_ns"] for n, m in phases[1:]) and
+          all(m["end_ns"] is None for _, m in phases[:-1]) and phases[-1][1]["end_ns"], f"{phases}")
+    # 1,000,000 a second of each of 4 CPUs: nothing between the files is lost
+    counted = sum(sum(c["value"] for c in f["counters"]) for f in files)
+    span = captures[-1]["end_ns"] - captures[0]["start_ns"]
+    check(abs(counted / span / 4e-3 - 1) < 0.02, f"{counted} in {span} ns")
+    both = run("report", "-j", World.folder)
+    check(both.returncode == 0 and len(json.loads(both.stdout)) == len(names), both.stderr)
+    # an earlier recording's files count, too
+    done = run(*words, "300ms", "--switch-output", "1G", "--switch-max-files", "2", "--", "sleep",
+               "2")
+    said = json.loads(done.stdout)
+    left = sorted(os.listdir(World.folder))
+    check(done.returncode == 0 and len(left) == 2 and left[0] > names[-1] and
+          said["files"] + len(names) - 2 == said["files_removed"], f"{left} {said}")
+    for name in left:
+        os.unlink(os.path.join(World.folder, name))
+    done = run(*[w for w in words if w != "-z"], "5k", "--", "sleep", "1.5")
+    said = json.loads(done.stdout)
+    sizes = [os.path.getsize(os.path.join(World.folder, n)) for n in os.listdir(World.folder)]
+    check(said["files"] == len(sizes) > 1 and
+          all(size >= 5000 for size in sorted(sizes)[1:]), f"{sizes} {said}")
+
+
+@test
+def switched_files_are_never_half():
+    """record --switch-output: the file in work has another name, which directories leave out and
+    say so; it is readable after kill -9 and on a full disk; what makes no sense is refused"""
+    base = os.path.join(World.folder, "f")
+    words = "record", *COUNT, "-a", "-p", "2ms", "-o", base, "--switch-output"
+
+    def parts(suffix=".part"):
+        return [os.path.join(World.folder, name) for name in sorted(os.listdir(World.folder))
+                if name.endswith(suffix)]
+
+    with World.machine.start(*words, "1s", "--", "sleep", "60") as process:
+        harness.wait_for(lambda: len(parts("Z")) > 1 and parts() and samples(parts()[0]), "no file")
+        done = run("report", "-j", World.folder)
+        check(done.returncode == 0 and b"is left out: it is being written" in done.stderr and
+              len(json.loads(done.stdout)) >= 2, f"{done.returncode}: {done.stderr}")
+        process.kill()
+    complete, part = parts("Z"), parts()
+    check(len(part) == 1 and part[0] > complete[-1], f"{part} {complete}")
+    done = run("report", "-j", World.folder)
+    check(done.returncode == 1 and f"{part[0]} is left out: it is a part whose recording did not "
+          "end; give its name to read it" in done.stderr.decode(), done.stderr)
+    done = run("report", "-j", *part)
+    capture = json.loads(done.stdout)["capture"]
+    check(done.returncode == 0 and capture["samples"] and not capture["finished"], f"{capture}")
+    # the next recording counts it as one of its files
+    done = run(*words, "10M", "--switch-max-files", "1", "--", "sleep", "0.2")
+    check(done.returncode == 0 and not parts() and len(parts("Z")) == 1 and b"1 file, 3" in
+          done.stderr.replace(f"{len(complete) + 1} removed".encode(), b"3"), done.stderr)
+    os.unlink(parts("Z")[0])
+    done = run(*words, "8k", "-j", "--", "sleep", "15", fault=("write", errno.ENOSPC), after=40000)
+    said = json.loads(done.stdout)
+    left = parts()
+    check(done.returncode == 1 and left == [said["file_not_complete"]] and
+          len(says(done, left[0], errno.ENOSPC)) == 1, f"{said} {done.stderr}")
+    found = sum(samples(path) for path in parts("Z") + left)
+    check(said["samples"] == found and parts("Z") and
+          found + said["samples_not_in_file"] == said["kernel"]["samples"], f"{found} {said}")
+    for name in parts(""):
+        os.unlink(name)
+    done = run(*words[:-3], "-o", os.path.join(World.folder, "no/f"), "--switch-output", "1s", "--",
+               "true")
+    check(done.returncode == 1 and len(says(done, "no/f.", errno.ENOENT)) == 1, done.stderr)
+    done = run(*words, "1s", "--", "no-such-command")
+    check(done.returncode == 127 and not parts(""), f"{done.returncode} {parts('')}")
+    for options, text in ((("1s", "-F", "1s"), "give one of them"), (("1s", "-o", "-"), "with -o"),
+                          (("1s", "-p", "0"), "a period"), (("100", ), "such as 100M"),
+                          (("0s", ), "such as 100M"), (("x", ), "such as 100M"),
+                          (("1s", "--switch-max-files", "0"), "from 1")):
+        done = run(*words, *options, "--", "true", stdout=subprocess.PIPE)
+        check(done.returncode == 2 and text in done.stderr.decode(), f"{options}: {done.stderr}")
+    done = run("record", "--switch-max-files", "2", "--", "true")
+    check(done.returncode == 2 and b"--switch-output 100M" in done.stderr, done.stderr)
+    check(not parts(""), f"{parts('')}")
+
+
+@test
 def flight_recordings_are_whole():
     """record --flight: a file that cannot be written is not there, is not counted, and fails the
     command; also one that a signal wanted"""

@@ -79,6 +79,38 @@ def fast_and_single_samples_equal_truth():
 
 
 @test
+def switched_files_equal_truth():
+    """record --switch-output: the sums of all files equal the truth exactly"""
+    before = truth()
+    ended, _ = record("-e", ALL_GPU, "-p", "2ms", "--switch-output", "200ms", "-o", path("w"), "--",
+                      *JOB)
+    expected = counted(before, truth())
+    names = sorted(name for name in os.listdir(WORK) if name.startswith("w."))
+    check(ended["whole"] and ended["files"] == len(names) > 1, f"{names} {ended}")
+    sums, samples = {}, 0
+    for name in names:
+        result = report(name)
+        check(result["capture"]["finished"] and not result["capture"]["samples_not_in_file"],
+              f"{result['capture']}")
+        samples += result["capture"]["samples"]
+        for counter in result["block_counters"]:
+            key = counter["type"], counter["index"], counter["counter"]
+            if key in sums:
+                sums[key]["value"] += counter["value"]
+            else:
+                sums[key] = counter
+    check(samples == ended["samples"] == ended["kernel"]["samples"], f"{samples} {ended}")
+    compare(list(sums.values()), expected)
+
+
+@test
+def compressed_files_equal_truth():
+    """record --compress: exact, a file smaller than half of its contents"""
+    ended, _ = record_against_truth("packed.cap", "-p", "2ms", "--compress")
+    check(ended["bytes"] < report("packed.cap")["capture"]["bytes"] / 2, f"{ended}")
+
+
+@test
 def flight_recorder_keeps_the_last_seconds():
     """record -F: SIGUSR1 and the end write the last second and report the numbers of samples"""
     process = subprocess.Popen(["perfctr", "record", "-F", "1s", "-p", "10ms", "-e", "FRAGMENTS",

@@ -178,6 +178,28 @@ struct perfctr_capture_reader;
  */
 int perfctr_capture_writer_new(struct perfctr_ctx *ctx, int fd,
 			       struct perfctr_capture_writer **writer);
+
+/**
+ * typedef perfctr_capture_write_fn - takes the bytes of a capture
+ * @data: as given to perfctr_capture_writer_new_to()
+ * @bytes: what follows the bytes that were taken before; valid during the call
+ * @size: bytes, at least 1; those that were not taken come again, before others
+ *
+ * Return: bytes that were taken, at most @size; a negative errno: none.
+ */
+typedef ssize_t (*perfctr_capture_write_fn)(void *data, const void *bytes, size_t size);
+
+/**
+ * perfctr_capture_writer_new_to() - begin a capture that a function takes, to compress it
+ * @write: called by perfctr_capture_flush(), and when the buffer is full; what it has taken counts
+ * as written
+ * @data: passed to @write
+ * @writer: set to the writer on success
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_capture_writer_new_to(struct perfctr_ctx *ctx, perfctr_capture_write_fn write,
+				  void *data, struct perfctr_capture_writer **writer);
 struct perfctr_capture_writer *perfctr_capture_writer_ref(struct perfctr_capture_writer *writer);
 
 /**
@@ -266,6 +288,16 @@ int perfctr_capture_write_mark(struct perfctr_capture_writer *writer, const void
  */
 int perfctr_capture_write_status(struct perfctr_capture_writer *writer,
 				 struct perfctr_session *session);
+
+/**
+ * perfctr_capture_write_totals() - write totals of the samples in this file
+ * @status: instead of what perfctr_capture_write_status() asks the kernel for: of a file that has
+ * only some of a session's samples, the totals of these
+ *
+ * Return: 0 or a negative errno.
+ */
+int perfctr_capture_write_totals(struct perfctr_capture_writer *writer,
+				 const struct drm_perfctr_status *status);
 
 /**
  * perfctr_capture_flush() - write buffered records to the file

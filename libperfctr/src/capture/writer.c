@@ -14,6 +14,8 @@ struct perfctr_capture_writer {
 	atomic_uint refs;
 	struct perfctr_ctx *ctx;
 	int fd;
+	perfctr_capture_write_fn write; /* instead of @fd, or NULL */
+	void *write_data;
 	unsigned char *buffer;
 	size_t used, room;
 	unsigned int session; /* that is written */
@@ -44,6 +46,18 @@ EXPORT int perfctr_capture_writer_new(struct perfctr_ctx *ctx, int fd,
 	memcpy(w->buffer + sizeof(uint64_t), &version, sizeof(version));
 	w->used = CAPTURE_HEADER_BYTES;
 	*writer = w;
+	return 0;
+}
+
+EXPORT int perfctr_capture_writer_new_to(struct perfctr_ctx *ctx, perfctr_capture_write_fn write,
+					 void *data, struct perfctr_capture_writer **writer)
+{
+	int error = perfctr_capture_writer_new(ctx, -1, writer);
+
+	if (error)
+		return error;
+	(*writer)->write = write;
+	(*writer)->write_data = data;
 	return 0;
 }
 
@@ -99,15 +113,21 @@ static void count_written(struct perfctr_capture_writer *w, size_t done)
 	w->written.bytes += done;
 }
 
+static ssize_t write_bytes(const struct perfctr_capture_writer *w, const void *bytes, size_t size)
+{
+	const struct perfctr_sys *sys = w->ctx->sys;
+
+	return w->write ? w->write(w->write_data, bytes, size) :
+			  sys->write(sys->data, w->fd, bytes, size);
+}
+
 EXPORT int perfctr_capture_flush(struct perfctr_capture_writer *writer)
 {
-	const struct perfctr_sys *sys = writer->ctx->sys;
 	size_t done = 0;
 	ssize_t result = 0;
 
 	while (done < writer->used) {
-		result = sys->write(sys->data, writer->fd, writer->buffer + done,
-				    writer->used - done);
+		result = write_bytes(writer, writer->buffer + done, writer->used - done);
 		if (result <= 0)
 			break;
 		done += (size_t)result;
@@ -413,32 +433,36 @@ EXPORT int perfctr_capture_write_session(struct perfctr_capture_writer *writer,
 	return error ? error : write_catalogue(writer, session->selection);
 }
 
+EXPORT int perfctr_capture_write_totals(struct perfctr_capture_writer *writer,
+					const struct drm_perfctr_status *status)
+{
+	const struct perfctr_capture_totals totals = {
+		.flags = status->flags,
+		.slots = status->slots,
+		.published = status->published,
+		.read = status->published - (status->insert_idx - status->extract_idx),
+		.merged_periods = status->merged_periods,
+		.pending_merged = status->pending_merged,
+		.lost_ns = status->lost_ns,
+		.errors = status->errors,
+		.overflows = status->overflows,
+		.resets = status->resets,
+		.bad_extract = status->bad_extract,
+		.ring_full = status->ring_full,
+		.wakeups = status->wakeups,
+		.merged_others = status->merged_others,
+	};
+
+	return write_record(writer, PERFCTR_CAPTURE_STATUS, &totals, sizeof(totals), NULL, 0);
+}
+
 EXPORT int perfctr_capture_write_status(struct perfctr_capture_writer *writer,
 					struct perfctr_session *session)
 {
-	struct perfctr_capture_totals totals;
 	struct drm_perfctr_status status;
 	int error = perfctr_session_status(session, &status, sizeof(status));
 
-	if (error)
-		return error;
-	totals = (struct perfctr_capture_totals){
-		.flags = status.flags,
-		.slots = status.slots,
-		.published = status.published,
-		.read = status.published - (status.insert_idx - status.extract_idx),
-		.merged_periods = status.merged_periods,
-		.pending_merged = status.pending_merged,
-		.lost_ns = status.lost_ns,
-		.errors = status.errors,
-		.overflows = status.overflows,
-		.resets = status.resets,
-		.bad_extract = status.bad_extract,
-		.ring_full = status.ring_full,
-		.wakeups = status.wakeups,
-		.merged_others = status.merged_others,
-	};
-	return write_record(writer, PERFCTR_CAPTURE_STATUS, &totals, sizeof(totals), NULL, 0);
+	return error ? error : perfctr_capture_write_totals(writer, &status);
 }
 
 EXPORT int perfctr_capture_write_anchor(struct perfctr_capture_writer *writer)

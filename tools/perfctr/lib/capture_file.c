@@ -162,18 +162,6 @@ static int spool(const struct app *app)
 	return fd;
 }
 
-/* Go on with what is in a compressed file. */
-static int unpack(const struct app *app, struct capture_file *file)
-{
-	int status = 0, fd = capture_unpack(app, file->fd, file->path, &status);
-
-	if (fd < 0)
-		return status;
-	close(file->fd);
-	file->fd = fd;
-	return 0;
-}
-
 static int open_file(const struct app *app, const char *path, struct capture_file *file)
 {
 	struct stat stat;
@@ -182,7 +170,7 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 	if (!strcmp(path, "-")) {
 		file->path = "stdin";
 		file->fd = spool(app);
-		return file->fd < 0 ? EXIT_FAILED : unpack(app, file);
+		return file->fd < 0 ? EXIT_FAILED : capture_unpack(app, file);
 	}
 	file->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (file->fd < 0 || fstat(file->fd, &stat)) {
@@ -193,7 +181,7 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 		return EXIT_FAILED;
 	}
 	if (S_ISREG(stat.st_mode))
-		return unpack(app, file);
+		return capture_unpack(app, file);
 	app_error(app, "%s: this is no file; a pipe is read as standard input, with -", path);
 	return EXIT_FAILED;
 }
@@ -235,6 +223,7 @@ static void name_node(struct capture_file *file)
 static int read_file(const struct app *app, struct capture_file *file)
 {
 	struct perfctr_capture_record record;
+	const char *part;
 	int result;
 
 	result = perfctr_totals_new(app->ctx, &file->totals);
@@ -255,20 +244,23 @@ static int read_file(const struct app *app, struct capture_file *file)
 			return out_of_memory(app);
 	}
 	if (result == -EBADMSG) {
+		free(file->damage);
 		file->damage = json_clean_line(perfctr_ctx_error(app->ctx));
 	} else if (result) {
 		app_error(app, "%s: %s", file->path, strerror(-result));
 		return EXIT_FAILED;
 	}
-	/* a flight recorder has forgotten marks of before */
+	/* a flight recorder has forgotten marks of before; a later part repeats them */
+	part = capture_file_text(file, CAPTURE_KEY_PART);
 	if (marks_finish(&file->marks,
-			 capture_file_text(file, "flight_ns") ?
+			 capture_file_text(file, "flight_ns") || (part && strcmp(part, "1")) ?
 				 perfctr_totals_span(file->totals)->start_ns :
 				 0,
 			 perfctr_totals_span(file->totals)->end_ns))
 		return out_of_memory(app);
 	take_totals(file);
-	file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
+	if (!file->cut_is_packed)
+		file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
 	file->session_count = perfctr_capture_session_count(file->reader);
 	name_node(file);
 	file->bytes = (uint64_t)lseek(file->fd, 0, SEEK_END);
@@ -476,9 +468,9 @@ static void warn(const struct app *app, const struct capture_file *file)
 	if (file->damage && is_first)
 		app_error(app, "%s: %s; shown is what comes before", file->path, file->damage);
 	if (file->cut_bytes && !file->damage && is_first)
-		app_error(app,
-			  "%s: cut off in the middle of a record (%" PRIu64 " byte%s left out)",
-			  file->path, file->cut_bytes, plural(file->cut_bytes));
+		app_error(app, "%s: cut off in the middle of a %s (%" PRIu64 " byte%s left out)",
+			  file->path, file->cut_is_packed ? "frame of zstd" : "record",
+			  file->cut_bytes, plural(file->cut_bytes));
 	else if (!file->cut_bytes && !file->is_finished && !file->damage &&
 		 !(perfctr_totals_span(file->totals)->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED))
 		app_error(app, "%s%s%s: recording was not finished, the end is missing", file->path,

@@ -15,6 +15,12 @@
 /* file that record writes and the other subcommands read by default */
 #define CAPTURE_DEFAULT_FILE "perfctr.capture"
 
+/* end of the names of files that record --switch-output has not completed */
+#define CAPTURE_PART ".part"
+
+/* key of a text: number of the file among those of a recording, from 1 on */
+#define CAPTURE_KEY_PART "part"
+
 /* a key and a text that the recorder wrote into the capture */
 struct capture_text {
 	char *key;
@@ -52,6 +58,7 @@ struct capture_file {
 	uint64_t bad_samples; /* records of samples that are invalid, or impossible */
 	bool has_bad_numbers; /* other records have impossible numbers, which were left out */
 	bool is_finished; /* it has the totals of its end */
+	bool cut_is_packed; /* @cut_bytes are those after the last whole frame of zstd */
 	struct capture_position at; /* behind the last sample */
 	char *damage; /* description of the damage, NULL if the file is intact */
 };
@@ -146,23 +153,28 @@ struct capture_list {
 	size_t opened, others; /* by capture_list_open(), and outside of @times */
 };
 
+/* Whether perfctr record is writing a part: it holds the lock. */
+bool capture_is_written(const char *path);
+
 /* Whether a file begins as captures do. */
 bool capture_file_is(const char *path);
 
 /*
- * Have gzip or zstd write what it compressed into an unnamed file.
- * @fd: the compressed file, at its beginning; @path: its name for messages.
- * Return: a descriptor; -1: it is not compressed, or the message was printed: @status is set then.
+ * Go on with an unnamed file that has what gzip or zstd compressed. Of zstd it has the frames that
+ * are whole, or of a first one what can be read, and @file says what is missing.
+ * @file: path and fd, at its beginning.
+ * Return: 0, also if it is not compressed, or an exit status, the message was printed.
  */
-int capture_unpack(const struct app *app, int fd, const char *path, int *status);
+int capture_unpack(const struct app *app, struct capture_file *file);
 
 /* Whether a file is compressed and has a capture, or too little to tell. */
 bool capture_is_packed(const char *path);
 
 /*
  * Add captures in the order of the words. A directory stands for the captures in it and in those
- * below it, by name, compressed or not. Its other files are left out, those that cannot be read or
- * are empty with a message. A file with several names counts once.
+ * below it, by name, compressed or not. Its other files are left out, those that cannot be read,
+ * are empty, or are a part of record --switch-output, with a message. A file with several names
+ * counts once.
  * @words: files, directories, or - for standard input; @count: of @words, 0: the file that record
  * writes by default; @list: zeroed or filled
  * before; call capture_list_free() also after a failure.

@@ -2,10 +2,12 @@
 /* The captures that file names and directories stand for, each once. */
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include "capture_file.h"
@@ -67,10 +69,27 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
 
+bool capture_is_written(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	const bool is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+static bool is_part(const char *name)
+{
+	const size_t length = strlen(name), own = strlen(CAPTURE_PART);
+
+	return length > own && !strcmp(name + length - own, CAPTURE_PART);
+}
+
 /* What a directory has, if it is a capture. Return: 0 or an exit status. */
 static int add_found(const struct app *app, struct capture_list *list, const FTSENT *e)
 {
-	const char *path = e->fts_accpath;
+	const char *path = e->fts_accpath, *reason = "it is empty";
 	int error = 0;
 
 	if (e->fts_info == FTS_DNR || e->fts_info == FTS_NS)
@@ -81,12 +100,17 @@ static int add_found(const struct app *app, struct capture_list *list, const FTS
 		return 0;
 	else if (access(path, R_OK))
 		error = errno;
+	else if (is_part(e->fts_name) && capture_is_written(path))
+		reason = "it is being written";
 	else if (e->fts_statp->st_size && !capture_file_is(path) && !capture_is_packed(path))
 		return 0;
-	else if (e->fts_statp->st_size)
+	else if (e->fts_statp->st_size && !is_part(e->fts_name))
 		return add_path(app, list, e->fts_path, e->fts_statp);
-	app_error(app, "%s is left out: %s", e->fts_path, error ? strerror(error) : "it is empty");
-	list->has_left_out = true;
+	else if (e->fts_statp->st_size)
+		reason = "it is a part whose recording did not end; give its name to read it";
+	/* nothing is wrong with one that is being written */
+	list->has_left_out |= error || strcmp(reason, "it is being written") != 0;
+	app_error(app, "%s is left out: %s", e->fts_path, error ? strerror(error) : reason);
 	return 0;
 }
 

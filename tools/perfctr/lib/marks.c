@@ -171,6 +171,14 @@ static void match(struct marks *marks, uint64_t start_ns, uint64_t end_ns)
 	}
 }
 
+/* Of what began before @start_ns, keep the rest. */
+static void cut_before(struct marks *marks, uint64_t start_ns)
+{
+	for (struct mark *m = marks->all; m < marks->all + marks->count; m++)
+		if (m->start_ns < start_ns)
+			m->start_ns = m->end_ns < start_ns ? m->end_ns : start_ns;
+}
+
 /* The last mark of a kind of frames is only an end. */
 static void drop_ends(struct marks *marks)
 {
@@ -214,6 +222,7 @@ int marks_finish(struct marks *marks, uint64_t start_ns, uint64_t end_ns)
 	if (set_levels(marks))
 		return -ENOMEM;
 	match(marks, start_ns, end_ns);
+	cut_before(marks, start_ns);
 	drop_ends(marks);
 	qsort(marks->all, marks->count, sizeof(*marks->all), by_time);
 	choose_lanes(marks);

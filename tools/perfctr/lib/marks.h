@@ -39,7 +39,7 @@ int marks_add(struct marks *marks, const struct perfctr_capture_record *record);
 
 /*
  * Make spans of frames and phases, once all marks are there. A phase without an end reaches to
- * @end_ns; one without a beginning began at @start_ns, if that is not 0.
+ * @end_ns; one without a beginning began at @start_ns, if that is not 0, and nothing before.
  * Return: 0 or -ENOMEM.
  */
 int marks_finish(struct marks *marks, uint64_t start_ns, uint64_t end_ns);

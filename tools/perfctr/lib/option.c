@@ -120,7 +120,8 @@ static void translate(const struct option_spec *specs, bool runs_command, char *
 		if (!specs[n].letter)
 			continue;
 		*letters++ = specs[n].letter;
-		if (options[n].has_arg == required_argument)
+		/* one colon: an argument; two: one in the same word, or none */
+		for (int colon = 0; colon < options[n].has_arg; colon++)
 			*letters++ = ':';
 	}
 	options[n++] = (struct option){ "help", no_argument, NULL, 'h' };
@@ -132,7 +133,7 @@ static void translate(const struct option_spec *specs, bool runs_command, char *
 int option_parse(const struct app *app, int argc, char **argv, const char *help,
 		 const struct option_spec *specs, enum option_end end)
 {
-	char letters[2 * MAX_OPTIONS + 3];
+	char letters[3 * MAX_OPTIONS + 3];
 	struct option options[MAX_OPTIONS + 2];
 	const struct option_spec *spec;
 	int c, status = 0;

@@ -82,7 +82,8 @@ int output_open(const struct app *app, const char *path, struct output *output)
 	*output = (struct output){ .stream = path ? NULL : app->out, .path = path };
 	if (!path)
 		return 0;
-	if (!stat(path, &info) && S_ISREG(info.st_mode) && capture_file_is(path))
+	if (!stat(path, &info) && S_ISREG(info.st_mode) &&
+	    (capture_file_is(path) || (info.st_size && capture_is_packed(path))))
 		return app_usage(app, "-o %s: a capture is there", path);
 	error = output_is_writable(path);
 	if (error)

@@ -94,11 +94,19 @@ void record_print_end(const struct record *r, bool whole)
 {
 	const uint64_t published = record_status(r).published;
 	const struct counting *c = &r->options.counting;
+	const bool switches = r->switching.name[0];
+	const char *suffix;
+	const int stem = record_stem(c->output, &suffix);
 	double seconds = (double)(r->end_ns - r->begin_ns) * 1e-9;
 	char samples[32], size[40];
 	FILE *err = r->app->err;
 
-	fprintf(err, "perfctr record: %s: %s sample%s, %s, %.3f s", c->output,
+	fprintf(err, "perfctr record: %.*s%s%s: ", stem, c->output, switches ? ".*" : "",
+		switches ? suffix : c->output + stem);
+	if (switches)
+		fprintf(err, "%" PRIu64 " file%s, %" PRIu64 " removed, ", r->switching.files,
+			plural(r->switching.files), r->switching.removed);
+	fprintf(err, "%s sample%s, %s, %.3f s",
 		number_group(r->written.samples, samples, sizeof(samples)),
 		r->written.samples == 1 ? "" : "s",
 		record_bytes_text(r->written.bytes, size, sizeof(size)), seconds);
@@ -124,6 +132,8 @@ void record_print_end(const struct record *r, bool whole)
 		fprintf(err, ", at least %" PRIu64 " LOST", record_lost_marks(r));
 	if (record_marks_trouble(r))
 		fprintf(err, ", %s", record_marks_trouble(r));
+	if (r->switching.part[0])
+		fprintf(err, "; %s is not complete", r->switching.part);
 	if (!whole)
 		fputs("; recording ended early", err);
 	fputc('\n', err);
@@ -155,6 +165,12 @@ void record_print_json(const struct record *r, int exit_status, bool whole)
 
 	json_add_u64(root, "version", 1);
 	json_add_text(root, "file", r->options.counting.output);
+	if (r->switching.name[0]) {
+		json_add_u64(root, "files", r->switching.files);
+		json_add_u64(root, "files_removed", r->switching.removed);
+		json_add_text(root, "file_not_complete",
+			      r->switching.part[0] ? r->switching.part : NULL);
+	}
 	json_add_u64(root, "bytes", r->written.bytes);
 	json_add_u64(root, "samples", r->written.samples);
 	json_add_u64(root, "samples_not_in_file", record_lost_samples(r));

@@ -8,6 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "lib/capture_file.h"
 #include "lib/json.h"
 #include "lib/output.h"
 #include "record.h"
@@ -55,6 +56,10 @@ static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 		snprintf(text, sizeof(text), "%" PRIu64, r->options.flight_ns);
 		error = perfctr_capture_write_text(writer, "flight_ns", text);
 	}
+	if (!error && r->switching.part[0]) {
+		snprintf(text, sizeof(text), "%" PRIu64, r->switching.files + 1);
+		error = perfctr_capture_write_text(writer, CAPTURE_KEY_PART, text);
+	}
 	return error;
 }
 
@@ -89,7 +94,11 @@ int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **
 	/* not "-", which may be appended to; devices and FIFOs have no length */
 	if (strcmp(r->options.counting.output, "-") && ftruncate(fd, 0) && errno != EINVAL)
 		return -errno;
-	error = perfctr_capture_writer_new(r->app->ctx, fd, writer);
+	error = r->options.level ? pack_new(fd, r->options.level, &r->pack) : 0;
+	if (!error)
+		error = r->pack ? perfctr_capture_writer_new_to(r->app->ctx, pack_write, r->pack,
+								writer) :
+				  perfctr_capture_writer_new(r->app->ctx, fd, writer);
 	if (error)
 		return error;
 	for (unsigned int n = 0; !error && n < r->options.counting.count; n++) {
@@ -102,25 +111,55 @@ int record_begin_file(struct record *r, int fd, struct perfctr_capture_writer **
 		error = write_texts(r, *writer);
 	if (!error)
 		error = perfctr_capture_write_anchor(*writer);
+	/* a frame of its own: one of samples that is cut is then never the first */
+	if (!error && r->pack)
+		error = perfctr_capture_flush(*writer);
 	return error;
 }
 
-/* A device that is gone has no totals. */
-int record_end_file(struct record *r, struct perfctr_capture_writer *writer)
+/* A device that goes has no totals; in files after that it has no samples. */
+int record_end_file(struct record *r, struct perfctr_capture_writer *writer, bool goes_on)
 {
+	struct counting *c = &r->options.counting;
 	const char *trouble = record_marks_trouble(r);
 	int error = perfctr_capture_write_anchor(writer);
 
 	if (!error && trouble)
 		error = perfctr_capture_write_text(writer, "marks_damaged", trouble);
-	for (unsigned int n = 0; !error && n < r->options.counting.count; n++) {
+	counting_status(c);
+	for (unsigned int n = 0; !error && n < c->count; n++) {
+		const bool was_gone = r->switching.origins[n].was_gone;
+		struct drm_perfctr_status status = { 0 };
+
+		if (c->counted[n].has_status && !was_gone)
+			status = record_part_status(r, n, goes_on);
+		else if (!was_gone)
+			continue;
 		error = perfctr_capture_writer_select(writer, n);
 		if (!error)
-			error = perfctr_capture_write_status(
-				writer, r->options.counting.counted[n].session);
-		error = error == -ENODEV ? 0 : error;
+			error = perfctr_capture_write_totals(writer, &status);
 	}
 	return error ? error : perfctr_capture_flush(writer);
+}
+
+void record_end_writer(struct record *r, struct perfctr_capture_writer *writer)
+{
+	struct perfctr_capture_written file = { 0 };
+
+	if (writer)
+		perfctr_capture_written(writer, &file, sizeof(file));
+	if (r->pack)
+		file.bytes = pack_bytes(r->pack);
+	/* those of earlier files count there */
+	file.marks -= file.marks < r->marks.carried ? file.marks : r->marks.carried;
+	r->written = (struct perfctr_capture_written){
+		.bytes = r->before.bytes + file.bytes,
+		.samples = r->before.samples + file.samples,
+		.marks = r->before.marks + file.marks,
+	};
+	perfctr_capture_writer_unref(writer);
+	pack_free(r->pack);
+	r->pack = NULL;
 }
 
 /*
@@ -152,11 +191,8 @@ int record_dump(struct record *r, const char *path)
 	if (!error)
 		error = record_write_marks(r, writer);
 	if (!error)
-		error = record_end_file(r, writer);
-	r->written = (struct perfctr_capture_written){ 0 };
-	if (!error)
-		perfctr_capture_written(writer, &r->written, sizeof(r->written));
-	perfctr_capture_writer_unref(writer);
+		error = record_end_file(r, writer, false);
+	record_end_writer(r, writer);
 	/* the name must not reach the disk before the contents */
 	if (!error)
 		error = reach_disk(fd);
@@ -206,10 +242,15 @@ static int open_existing(struct record *r, const char *path)
 
 int record_open_output(struct record *r)
 {
+	const struct record_switch_options *switching = &r->options.switching;
 	const char *path = r->options.counting.output;
 	char hidden[PATH_BYTES];
 	int error = strcmp(path, "-") ? output_is_writable(path) : 0;
 
+	if (switching->bytes || switching->ns) {
+		r->file_fd = record_open_part(r);
+		return r->file_fd < 0 ? record_file_failed(r, r->switching.name, r->file_fd) : 0;
+	}
 	if (error)
 		return record_file_failed(r, path, error);
 	if (!strcmp(path, "-")) {
@@ -244,7 +285,9 @@ int record_close_output(struct record *r)
 
 void record_discard_output(const struct record *r)
 {
-	if (r->part[0])
+	if (r->switching.part[0])
+		unlink(r->switching.part);
+	else if (r->part[0])
 		unlink(r->part);
 	else if (r->file_is_new)
 		unlink(r->options.counting.output);

@@ -13,6 +13,7 @@
 enum {
 	PIPE_BYTES = 1 << 20, /* of a period without a reader, all that a user may have */
 	FLIGHT_BYTES = 16 << 20,
+	OPEN_MOST = 1024, /* as many as readers match */
 	MAX_MARK_BYTES = sizeof(struct perfctr_capture_mark) + PERFCTR_MARK_NAME_MAX + 1,
 };
 
@@ -28,6 +29,8 @@ int record_open_marks(struct record *r)
 		app_error(r->app, "a pipe for marks: %s", strerror(errno));
 		return EXIT_FAILED;
 	}
+	if (r->options.switching.bytes || r->options.switching.ns)
+		m->open = calloc(OPEN_MOST, MAX_MARK_BYTES);
 	fcntl(m->fds[1], F_SETPIPE_SZ, PIPE_BYTES);
 	snprintf(text, sizeof(text), "%u/%u/%llu", (unsigned int)getpid(), (unsigned int)m->fds[0],
 		 (unsigned long long)stat.st_ino);
@@ -38,6 +41,61 @@ int record_open_marks(struct record *r)
 		.limit_bytes = FLIGHT_BYTES,
 	};
 	return 0;
+}
+
+static struct perfctr_capture_mark *open_mark(const struct record_marks *m, size_t n)
+{
+	return (void *)(m->open + n * MAX_MARK_BYTES);
+}
+
+static void forget_open(struct record_marks *m, size_t n)
+{
+	m->open_count--;
+	memmove(open_mark(m, n), open_mark(m, n + 1), (m->open_count - n) * MAX_MARK_BYTES);
+}
+
+/* Note a phase that begins, or a frame, for the next file, or that it has ended. */
+static void note_open(struct record_marks *m, const struct perfctr_capture_mark *mark,
+		      const void *bytes, const char *name)
+{
+	const bool is_frame = mark->kind == PERFCTR_MARK_FRAME;
+	size_t found = m->open_count;
+	int best = 0;
+
+	if (mark->kind == PERFCTR_MARK_POINT)
+		return;
+	/* the latest of the same thread, else of the process, else of any, as readers match them */
+	for (size_t n = m->open_count; mark->kind != PERFCTR_MARK_BEGIN && n--;) {
+		const struct perfctr_capture_mark *o = open_mark(m, n);
+		const int likeness = o->pid != mark->pid ? 1 : o->tid != mark->tid ? 2 : 3;
+
+		if (likeness > best && (o->kind == PERFCTR_MARK_FRAME) == is_frame &&
+		    !strcmp((const char *)(o + 1), name)) {
+			best = likeness;
+			found = n;
+		}
+	}
+	/* threads of a process have frames of their own, commands of a shell have not */
+	if (found < m->open_count && !(is_frame && best == 2))
+		forget_open(m, found);
+	if (mark->kind == PERFCTR_MARK_END)
+		return;
+	if (m->open_count == OPEN_MOST)
+		forget_open(m, 0);
+	memcpy(open_mark(m, m->open_count), bytes, mark->bytes);
+	/* they are counted where they came */
+	open_mark(m, m->open_count++)->lost = 0;
+}
+
+int record_carry_marks(struct record *r)
+{
+	struct record_marks *m = &r->marks;
+	int error = 0;
+
+	m->carried = m->open_count;
+	for (size_t n = 0; !error && n < m->open_count; n++)
+		error = perfctr_capture_write_mark(r->writer, open_mark(m, n), MAX_MARK_BYTES);
+	return error;
 }
 
 /* Take whole marks from the buffer. Return: 0 or a negative errno. */
@@ -69,6 +127,8 @@ static int take(struct record *r, uint64_t now_ns)
 				flight_add(&m->flight, 0, m->bytes + at, mark.bytes, now_ns) :
 				perfctr_capture_write_mark(r->writer, m->bytes + at, mark.bytes);
 		r->write_failed |= error && !r->options.flight_ns;
+		if (m->open)
+			note_open(m, &mark, m->bytes + at, name);
 		m->count++;
 		m->lost += mark.lost;
 	}
@@ -117,6 +177,9 @@ const char *record_marks_trouble(const struct record *r)
 
 void record_close_marks(struct record *r)
 {
+	free(r->marks.open);
+	r->marks.open = NULL;
+	r->marks.open_count = 0;
 	close(r->marks.fds[0]);
 	close(r->marks.fds[1]);
 	r->marks.fds[0] = r->marks.fds[1] = -1;
