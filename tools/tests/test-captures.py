@@ -202,13 +202,15 @@ def tables_fit_the_terminal():
         for columns in (200, 100, 80, 60, 40)[:4 if command == ("diff", "-A", capture) else 5]:
             lines = harness.lines_in_columns(columns, Tools.perfctr, *command, capture)
             for line in lines:
-                check(len(line.rstrip()) <= columns, f"{len(line)} of {columns}: '{line}'")
+                # a path is one word
+                check(len(line.rstrip()) <= columns or ".cap " in line,
+                      f"{len(line)} of {columns}: '{line}'")
             check(columns < 200 or "\n".join(lines).split() == wide.split(),
                   "wide enough, and yet different")
             text = "\n".join(lines)
             for number in re.findall(r"[0-9,]{6,}", wide):
                 check(number in text, f"{number} is not in {columns} columns: {text}")
-    lines = harness.lines_in_columns(58, Tools.perfctr, "report", "-A", capture)
+    lines = harness.lines_in_columns(60, Tools.perfctr, "report", "-A", capture)
     check(any("shader16/EI\u2026" in line or "shader16/E\u2026" in line for line in lines),
           f"no name is cut: {lines}")
 
