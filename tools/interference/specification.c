@@ -131,7 +131,7 @@ static int choose_machine(struct contention *c, struct document *d)
 		return 0;
 	return document_fail(d, d->root,
 			     "machine '%s' is not known here: leave it out for programs of this "
-			     "machine; \"make shell\" in a checkout has a virtual SoC's",
+			     "machine, and give a model's to the perfctr that comes with it",
 			     name);
 }
 

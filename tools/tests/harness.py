@@ -97,11 +97,12 @@ def place():
             "firmware": firmware or "not known"}
 
 
-def lines_in_columns(columns, *command):
-    """Output of a command on a terminal with that many columns."""
+def lines_in_columns(columns, *command, errors=False, env=None, status=0):
+    """Output of a command on a terminal with that many columns, or what it says on stderr there."""
     ours, theirs = os.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL if errors else theirs, env=env,
+                          stderr=theirs if errors else subprocess.DEVNULL) as process:
         os.close(theirs)
         text = b""
         try:
@@ -110,7 +111,7 @@ def lines_in_columns(columns, *command):
         except OSError:  # the other end is closed
             pass
     os.close(ours)
-    check(process.returncode == 0, f"{' '.join(command)}: status {process.returncode}")
+    check(process.returncode == status, f"{' '.join(command)}: status {process.returncode}")
     return text.decode().replace("\r", "").splitlines()
 
 

@@ -808,6 +808,70 @@ def metrics_as_text():
             check(False, "report has no latency")
 
 
+def screen(m, columns, *words, **options):
+    """Lines of perfctr on a terminal with that many columns."""
+    return harness.lines_in_columns(columns, m.perfctr, *words, env=m.environment(), **options)
+
+
+def with_small_rates():
+    """A machine whose events have long and short names, and rates from 0.0008 to 1,000,000."""
+    m = Machine(BUILD)
+    m.pmu("uncore_imc", 40, {"cpumask": "0", "format/event": "config:0-7",
+                             "events/joules": "event=1", "events/joules.unit": "J",
+                             "events/joules.scale": "0.0000000012345",
+                             "events/bytes-of-all-channels": "event=2"})
+    m.perf("40 0x1 * rate 654321", "40 0x2 * rate 1234567")
+    return m
+
+
+EVENTS = "uncore_imc/joules/,uncore_imc/bytes-of-all-channels/"
+
+
+@test
+def numbers_stand_below_each_other():
+    """stat: small rates move no column, with -I either"""
+    with with_small_rates() as m:
+        words = "stat", *LOCAL, "-e", EVENTS
+        lines = screen(m, 200, *words, "--", "sleep", "0.6", errors=True)
+        head, *rows = [line for line in lines if "uncore_imc/" in line or " rate" in line]
+        check(len(rows) == 2 and re.search(r"0\.000\d{4,} /s", rows[0]), f"{lines}")
+        for row in rows:
+            check(row.index("/s") == head.index("rate") + 4, f"rate:\n{head}\n{row}")
+            check(len(row) == head.index("/s", head.index("max")), f"range:\n{head}\n{row}")
+        lines = screen(m, 200, *words, "-I", "100", "--", "sleep", "0.3", errors=True)
+        places = {line.index("  # ") for line in lines if "  # " in line}
+        check(len(places) == 1, f"{places}: {lines}")
+
+
+@test
+def lines_fit_the_terminal():
+    """stat, check, info and list: no line is longer than a terminal of 40 columns, no number is
+    cut, and a name that has no room stands on a line of its own"""
+    with with_small_rates() as m:
+        m.put("/proc/sys/kernel/perf_event_paranoid", "-1")
+        count = "stat", *LOCAL, "-e", EVENTS
+        for columns in 40, 60, 80, 120:
+            for words in count, (*count, "-I", "100"), ("check", "-d", "local"), \
+                    ("info", "-d", "local"), ("list", "-d", "local"):
+                is_stat = words[0] == "stat"
+                lines = screen(m, columns, *words, *(["--", "sleep", "0.3"] if is_stat else ()),
+                               errors=is_stat, status=int(words[0] == "check"))
+                for line in lines:
+                    check(len(line.rstrip()) <= columns or "fix:" in line,
+                          f"{words}: {len(line)} of {columns}: '{line}'")
+                if not is_stat:
+                    wide = m.run(*words).stdout
+                    same = [w for w in wide.split() if not w[0].isdigit()]
+                    check([w for w in " ".join(lines).split() if not w[0].isdigit()] == same,
+                          f"{words}: {lines} {wide}")
+                elif columns == 40:
+                    check(sum(line.strip() in EVENTS for line in lines if line.strip()) >= 2 and
+                          any(re.search(r"\d[\d,]{5,}  ", line) for line in lines), f"{lines}")
+        pmu, = (line for line in screen(m, 40, "info", "-d", "local") if "   any perf PMU" in line)
+        periodic, = (line for line in screen(m, 40, "info", "-d", "local") if "periodic s" in line)
+        check(pmu.index("any") == periodic.index("periodic s"), f"{pmu} {periodic}")
+
+
 @test
 def keys_of_json():
     """each event of the list has the same keys, and each document a version"""

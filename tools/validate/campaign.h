@@ -125,7 +125,7 @@ struct campaign {
 	const char *folder; /* of the file, with a slash or ""; NULL: it is built in */
 	/* device that runs it: a driver, "cpu", or "" for measurements from a file only */
 	const char *device;
-	const char *profile; /* profile of the virtual SoC that it needs, or "" */
+	const char *profile; /* profile of a model that it needs, or "" */
 	const char *product; /* perfctr_product_name() of the devices that it needs, or "" */
 	bool database; /* the documentation is the counter database */
 	const char *anchor; /* event that joins runs of different events, or NULL */

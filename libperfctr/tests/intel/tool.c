@@ -8,15 +8,6 @@
 
 int __wrap_perfctr_ctx_new(struct perfctr_ctx **ctx);
 
-static void do_units(unsigned int units)
-{
-	pthread_mutex_lock(&m.lock);
-	run();
-	for (unsigned int n = 0; n < RAWS; n++)
-		m.now.raws[n] += (uint64_t)units * (n + 1);
-	pthread_mutex_unlock(&m.lock);
-}
-
 static void *go_on(void *arg)
 {
 	const unsigned int *units = arg;

@@ -172,6 +172,16 @@ static inline void work(unsigned int raw, uint64_t count)
 	pthread_mutex_unlock(&m.lock);
 }
 
+/* A job: each raw counter grows by its number and one for each unit. */
+static inline void do_units(unsigned int units)
+{
+	pthread_mutex_lock(&m.lock);
+	run();
+	for (unsigned int n = 0; n < RAWS; n++)
+		m.now.raws[n] += (uint64_t)units * (n + 1);
+	pthread_mutex_unlock(&m.lock);
+}
+
 static void rest(unsigned int ms)
 {
 	const struct timespec pause = { .tv_nsec = (long)ms * 1000000 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* perfctr check: whether counters can be used here, and how to fix it if not. */
 #include <errno.h>
+#include <limits.h>
 #include <regex.h>
 #include <stdarg.h>
 #include <string.h>
@@ -20,6 +21,7 @@
 #include "lib/defaults.h"
 #include "lib/json.h"
 #include "lib/option.h"
+#include "lib/output.h"
 #include "lib/permission.h"
 
 static const char help[] =
@@ -40,6 +42,8 @@ static const char help[] =
 	"4 no device.\n";
 
 #define CORE_FIX "sudo modprobe drm_perfctr; if missing: make dkms, or package perfctr-dkms"
+
+enum { TEXT_COLUMN = 18 };
 
 enum outcome { OUTCOME_OK, OUTCOME_NOTE, OUTCOME_BAD };
 
@@ -76,7 +80,10 @@ say(struct checker *k, enum outcome outcome, const char *name, const char *fix, 
 			json_add_text(o, "fix", fix);
 		return;
 	}
-	fprintf(k->app->out, "%-5s %-11s %s\n", outcome_names[outcome], name, text);
+	fprintf(k->app->out, "%-5s %-11s ", outcome_names[outcome], name);
+	columns_wrap(k->app->out, text, TEXT_COLUMN, TEXT_COLUMN,
+		     app_columns(k->app->out, INT_MAX));
+	/* a command is copied from one line */
 	if (fix)
 		fprintf(k->app->out, "      fix:        %s\n", fix);
 }

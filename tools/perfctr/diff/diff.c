@@ -438,13 +438,6 @@ static struct layout lay_out(const struct diff *d)
 	return least;
 }
 
-static void print_event(const struct diff *d, const char *event, const struct layout *l)
-{
-	columns_cut(d->out, event, l->event ? l->event : l->columns);
-	if (!l->event)
-		fputc('\n', d->out);
-}
-
 static void print_change(const struct diff *d, const struct change *c, const struct layout *l)
 {
 	const struct row *row = any_row(c);
@@ -453,7 +446,7 @@ static void print_change(const struct diff *d, const struct change *c, const str
 
 	if (!isnan(c->error) && c->sides[0].number != 0)
 		snprintf(error, sizeof(error), "+-%.2f", 100 * c->error / fabs(c->sides[0].number));
-	print_event(d, row->event, l);
+	columns_name(d->out, row->event, l->event, l->columns);
 	fprintf(d->out, " %*s %*s", l->count, count_text(&c->sides[0], a, sizeof(a)), l->count,
 		count_text(&c->sides[1], b, sizeof(b)));
 	if (l->difference)
@@ -493,7 +486,7 @@ static void print_text(const struct diff *d)
 		for (size_t i = 0; i < d->captures[n].capture.count; i++)
 			print_capture(d, n, &d->captures[n].capture.files[i]);
 	fputc('\n', d->out);
-	print_event(d, "event", &l);
+	columns_name(d->out, "event", l.event, l.columns);
 	fprintf(d->out, " %*s %*s", l.count, "count A", l.count, "count B");
 	if (l.difference)
 		fprintf(d->out, " %*s", l.difference, "B - A");

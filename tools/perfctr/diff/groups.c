@@ -594,21 +594,26 @@ static int compare_events(struct groups *g)
 
 /* --- text ---------------------------------------------------------------------------- */
 
-static void print_side(const struct groups *g, const struct compare_group *side, double scale)
+/* widths; 0: there is no such column, and a name of an event has a line of its own */
+struct columns {
+	int event, group, mark, number, unit;
+	bool has_spread, has_p;
+	int terminal;
+};
+
+static void print_side(const struct groups *g, const struct compare_group *side, double scale,
+		       const struct columns *columns)
 {
 	char median[32], spread[32] = "";
 
 	if (side->count > 1 && side->median != 0 && isfinite(side->median))
 		snprintf(spread, sizeof(spread), "+-%.1f%%",
 			 50 * (side->high - side->low) / fabs(side->median));
-	fprintf(g->out, " %9s %-8s", number_short(side->median * scale, median, sizeof(median)),
-		spread);
+	fprintf(g->out, " %*s", columns->number,
+		number_short(side->median * scale, median, sizeof(median)));
+	if (columns->has_spread)
+		fprintf(g->out, " %-8s", spread);
 }
-
-/* widths; 0: there is no such column */
-struct columns {
-	int event, group, mark;
-};
 
 static void print_cell(const struct groups *g, const char *text, int width)
 {
@@ -623,37 +628,75 @@ static void print_comparison(const struct groups *g, const struct comparison *c,
 
 	if (!isnan(c->adjusted))
 		snprintf(p, sizeof(p), "%.2g", c->adjusted);
-	columns_cut(g->out, c->event->name, columns->event);
+	columns_name(g->out, c->event->name, columns->event, columns->terminal);
 	print_cell(g, g->groups[c->group].name, columns->group);
 	print_cell(g, c->event->mark, columns->mark);
-	print_side(g, &c->ranks.a, c->event->scale);
-	print_side(g, &c->ranks.b, c->event->scale);
-	fprintf(g->out, " %c%10s %8s  %s\n", compare_mark(c->result),
-		compare_percent_text(c->percent, percent, sizeof(percent)), p, c->event->unit);
+	print_side(g, &c->ranks.a, c->event->scale, columns);
+	print_side(g, &c->ranks.b, c->event->scale, columns);
+	fprintf(g->out, " %c%10s", compare_mark(c->result),
+		compare_percent_text(c->percent, percent, sizeof(percent)));
+	if (columns->has_p)
+		fprintf(g->out, " %8s", p);
+	fprintf(g->out, "%s%s\n", columns->unit ? "  " : "", columns->unit ? c->event->unit : "");
 }
 
-static void print_text(const struct groups *g)
+static int columns_of(const struct columns *c)
 {
-	enum { OTHER_COLUMNS = 73 };
+	return c->event + c->group + !!c->group + c->mark + !!c->mark +
+	       2 * (1 + c->number + (c->has_spread ? 9 : 0)) + 12 + (c->has_p ? 9 : 0) +
+	       (c->unit ? 2 + c->unit : 0);
+}
+
+/* If the table is too wide, cut names, give them lines, then drop spreads, units and p. */
+static struct columns lay_out(const struct groups *g)
+{
+	struct columns c = { .event = (int)strlen("event"),
+			     .number = 9,
+			     .unit = (int)strlen("unit"),
+			     .has_spread = true,
+			     .has_p = true,
+			     .terminal = app_columns(g->out, INT_MAX) };
 	const bool by = g->options->by;
-	const int columns = app_columns(g->out, INT_MAX);
-	struct columns c = { .event = (int)strlen("event") };
-	size_t shown = 0, clear = 0, unknown = 0, medians = 0;
-	char text[256], number[32];
+	char number[32];
 
 	for (size_t n = 0; by && n < g->group_count; n++)
 		c.group = columns_wider(c.group, g->groups[n].name);
 	for (size_t n = 0; n < g->event_count; n++) {
 		c.event = columns_wider(c.event, g->events[n].name);
+		c.unit = columns_wider(c.unit, g->events[n].unit);
 		c.mark = g->events[n].mark ? columns_wider(c.mark, g->events[n].mark) : c.mark;
+	}
+	for (size_t n = 0; n < 2 * g->count; n++) {
+		const struct comparison *one = &g->comparisons[n / 2];
+		const struct compare_group *side = n % 2 ? &one->ranks.b : &one->ranks.a;
+
+		c.number = columns_wider(c.number, number_short(side->median * one->event->scale,
+								number, sizeof(number)));
 	}
 	c.group = by ? columns_wider(c.group, g->options->by) : 0;
 	c.mark = c.mark ? columns_wider(c.mark, "mark") : 0;
 	c.group = c.group > GROUP_MOST ? GROUP_MOST : c.group;
 	c.mark = c.mark > GROUP_MOST ? GROUP_MOST : c.mark;
-	if (c.event + c.group + c.mark + OTHER_COLUMNS > columns)
-		c.event = columns - c.group - c.mark - OTHER_COLUMNS;
-	c.event = c.event < EVENT_LEAST ? EVENT_LEAST : c.event;
+	if (columns_of(&c) <= c.terminal)
+		return c;
+	c.event -= columns_of(&c) - c.terminal;
+	c.event = c.event < EVENT_LEAST ? 0 : c.event;
+	c.has_spread = columns_of(&c) <= c.terminal;
+	if (columns_of(&c) > c.terminal)
+		c.unit = 0;
+	c.has_p = columns_of(&c) <= c.terminal;
+	return c;
+}
+
+static void print_text(const struct groups *g)
+{
+	static const char *const heads[][2] = { { "median A", "median B" },
+						{ "others ", "median " } };
+	const bool by = g->options->by;
+	const struct columns c = lay_out(g);
+	size_t shown = 0, clear = 0, unknown = 0, medians = 0;
+	char text[256], number[32];
+
 	for (size_t n = 0; !by && n < 2; n++) {
 		const struct capture_list *side = &g->options->sides[n];
 		const size_t count = g->groups[n].captures;
@@ -666,11 +709,16 @@ static void print_text(const struct groups *g)
 			number_group(g->capture_count, number, sizeof(number)),
 			plural(g->capture_count), g->group_count, plural(g->group_count),
 			g->options->by);
-	fprintf(g->out, "\n%-*s", c.event, "event");
+	fputc('\n', g->out);
+	columns_name(g->out, "event", c.event, c.terminal);
 	print_cell(g, g->options->by, c.group);
 	print_cell(g, "mark", c.mark);
-	fprintf(g->out, " %9s %-8s %9s %-8s  %10s %8s  unit\n", by ? "others " : "median A",
-		"spread", by ? "median " : "median B", "spread", "change ", "p");
+	for (size_t n = 0; n < 2; n++)
+		fprintf(g->out, " %*s%s", c.number, heads[by][n], c.has_spread ? " spread  " : "");
+	fprintf(g->out, "  %10s", "change ");
+	if (c.has_p)
+		fprintf(g->out, " %8s", "p");
+	fputs(c.unit ? "  unit\n" : "\n", g->out);
 	for (size_t n = 0; n < g->count; n++) {
 		clear += g->comparisons[n].result == COMPARE_CLEAR;
 		medians += g->comparisons[n].is_of_medians;
@@ -692,7 +740,7 @@ static void print_text(const struct groups *g)
 		 shown < g->count ? ", only these are shown (-a: all)" : "",
 		 unknown < g->count ? "" : " captures to know what varies from run to run");
 	fputc('\n', g->out);
-	columns_wrap(g->out, text, 0, 0, columns);
+	columns_wrap(g->out, text, 0, 0, c.terminal);
 }
 
 /* --- JSON ---------------------------------------------------------------------------- */

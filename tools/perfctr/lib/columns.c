@@ -7,8 +7,8 @@
 
 void columns_wrap(FILE *out, const char *text, int column, int indent, int columns)
 {
-	/* whether the line has a word, so that a blank must follow */
 	bool has_word = false;
+	int blanks;
 
 	if (column == COLUMNS_UNINDENTED) {
 		column = 0;
@@ -20,19 +20,24 @@ void columns_wrap(FILE *out, const char *text, int column, int indent, int colum
 		fprintf(out, "%s\n", text);
 		return;
 	}
+	blanks = (int)strspn(text, " ");
 	text += strspn(text, " \n");
 	while (*text) {
 		int length = (int)strcspn(text, " \n");
 
-		if ((has_word || column > indent) && column + has_word + length > columns) {
+		if ((has_word || column > indent) && column + blanks + length > columns) {
 			fprintf(out, "\n%*s", indent, "");
 			column = indent;
-			has_word = false;
+			blanks = 0;
 		}
-		fprintf(out, "%s%.*s", has_word ? " " : "", length, text);
-		column += has_word + length;
+		fprintf(out, "%*s%.*s", blanks, "", length, text);
+		column += blanks + length;
 		has_word = true;
 		text += length;
+		/* several blanks align what follows, those around a line feed do not */
+		blanks = (int)strspn(text, " ");
+		if (text[blanks] == '\n')
+			blanks = 1;
 		text += strspn(text, " \n");
 	}
 	fputc('\n', out);
@@ -44,6 +49,15 @@ void columns_cut(FILE *out, const char *text, int width)
 		fprintf(out, "%-*s", width, text);
 	else
 		fprintf(out, "%.*s…", width - 1, text);
+}
+
+void columns_name(FILE *out, const char *text, int width, int columns)
+{
+	const int length = (int)strlen(text);
+
+	columns_cut(out, text, width ? width : length < columns ? length : columns);
+	if (!width)
+		fputc('\n', out);
 }
 
 static bool continues(char byte)

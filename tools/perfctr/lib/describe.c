@@ -124,6 +124,18 @@ char *describe_value(const struct row *row, char *text, size_t size)
 	return text;
 }
 
+char *describe_rate(const struct row *row, char *text, size_t size)
+{
+	char number[32] = "";
+	double scale;
+	const char *unit = row_rate_unit(row, &scale);
+
+	if (isfinite(row->rate))
+		number_short(row->rate * scale, number, sizeof(number));
+	snprintf(text, size, "%s%s", number, *number ? unit : "  ");
+	return text;
+}
+
 char *describe_rate_unit(const struct row *row, bool of_shares, char *text, size_t size)
 {
 	double scale;

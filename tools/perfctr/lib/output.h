@@ -106,7 +106,7 @@ enum { COLUMNS_UNINDENTED = -1 };
 
 /*
  * Print text, broken between words. Ends with a line feed. A word that is too long for a line gets
- * a line of its own.
+ * a line of its own. Several blanks stay within a line, as they align what follows.
  * @text: words; line feeds are blanks; @column: current column of the stream, or
  * COLUMNS_UNINDENTED; @indent: blanks before each further line, and before the first one if @column
  * is 0; @columns: of the terminal.
@@ -124,3 +124,9 @@ char *columns_squeeze(char *text, size_t bytes);
 
 /* Print text padded or cut to a width. @text: ASCII; @width: columns, at least 1. */
 void columns_cut(FILE *out, const char *text, int width);
+
+/*
+ * Print the name of a row: in its column, or where that has no room, on a line of its own.
+ * @text: ASCII, not empty; @width: of the column, 0: it has none; @columns: of the terminal.
+ */
+void columns_name(FILE *out, const char *text, int width, int columns);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <json.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -17,7 +18,7 @@
 #include "output.h"
 #include "stream.h"
 
-enum { PATH_BYTES = 1024, NAME_BYTES = 128, LAPSED_BYTES = 512 };
+enum { PATH_BYTES = 1024, NAME_BYTES = 128, LAPSED_BYTES = 512, NOTE_INDENT = 5 };
 
 static const char format_name[] = "perfctr verdicts 2";
 /*
@@ -402,27 +403,37 @@ void verdicts_print_note(const struct verdicts *verdicts, FILE *out, const char 
 			 const struct perfctr_counter_desc *desc)
 {
 	struct verdict_note note = { 0 };
-	char lapsed[LAPSED_BYTES];
+	const int columns = app_columns(out, INT_MAX);
+	char lapsed[LAPSED_BYTES], *text = NULL;
+	FILE *line;
+	size_t size;
 
 	if (!desc)
 		return;
-	if (verdicts_lapsed(verdicts, desc, lapsed, sizeof(lapsed)))
-		fprintf(out, "   %s: %s\n", name, lapsed);
+	if (verdicts_lapsed(verdicts, desc, lapsed, sizeof(lapsed))) {
+		fprintf(out, "   %s: ", name);
+		columns_wrap(out, lapsed, (int)strlen(name) + 5, NOTE_INDENT, columns);
+	}
 	if (!verdicts_find(verdicts, desc, &note))
 		note = (struct verdict_note){ .trust = desc->trust,
 					      .definition = desc->definition };
 	if (note.trust == PERFCTR_TRUST_TRUSTED || note.trust == PERFCTR_TRUST_UNVALIDATED)
 		return;
-	fprintf(out, " %c %s is %s", verdicts_mark(note.trust), name,
+	line = open_memstream(&text, &size);
+	if (!line)
+		return;
+	fprintf(line, " %c %s is %s", verdicts_mark(note.trust), name,
 		verdicts_trust_name(note.trust));
 	if (note.reason)
-		fprintf(out, ": %s", note.reason);
+		fprintf(line, ": %s", note.reason);
 	if (note.definition)
-		fprintf(out, "; it counts %s", note.definition);
+		fprintf(line, "; it counts %s", note.definition);
 	if (note.campaign)
-		fprintf(out, " (%s%s%s)", note.campaign, note.time ? ", " : "",
+		fprintf(line, " (%s%s%s)", note.campaign, note.time ? ", " : "",
 			note.time ? note.time : "");
-	fputc('\n', out);
+	fclose(line);
+	columns_wrap(out, text, COLUMNS_UNINDENTED, NOTE_INDENT, columns);
+	free(text);
 }
 
 /* whether "shader16" or "pcie0_rc1" is a block of type "shader", "pcie" */

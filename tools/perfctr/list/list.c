@@ -5,6 +5,7 @@
 #include <fnmatch.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -171,16 +172,26 @@ static void set_heading(struct lister *l, const char *what, unsigned int product
 static void print_entry(struct lister *l, const char *text, const char *unit, const char *shorter,
 			unsigned int trust)
 {
-	enum { WIDTH = 36 };
+	enum { COLUMN = 39, NARROW = 60, NARROW_COLUMN = 6 };
+	const int columns = app_columns(l->app->out, INT_MAX);
+	const int column = columns < NARROW ? NARROW_COLUMN : COLUMN;
+	const int length = (int)strlen(text);
+	char description[512];
 
 	print_heading(l);
-	/* the description of a long name is below it */
-	if (strlen(text) > WIDTH)
-		fprintf(l->app->out, "%c %s\n%*s", verdicts_mark(trust), text, WIDTH + 3, "");
-	else
-		fprintf(l->app->out, "%c %-*s ", verdicts_mark(trust), WIDTH, text);
-	fprintf(l->app->out, *unit ? "%s [%s]\n" : "%s\n", shorter, unit);
+	snprintf(description, sizeof(description), *unit ? "%s [%s]" : "%s", shorter, unit);
 	l->marks |= trust != PERFCTR_TRUST_UNVALIDATED;
+	fprintf(l->app->out, "%c %s", verdicts_mark(trust), text);
+	if (!*description) {
+		fputc('\n', l->app->out);
+		return;
+	}
+	/* the description of a long name is below it */
+	if (length + 3 > column)
+		fprintf(l->app->out, "\n%*s", column, "");
+	else
+		fprintf(l->app->out, "%*s", column - length - 2, "");
+	columns_wrap(l->app->out, description, column, column, columns);
 }
 
 /* Keep a counter for the footnotes. */
@@ -197,8 +208,10 @@ static void add_note(struct lister *l, const struct perfctr_counter_desc *c)
 
 static void print_notes(struct lister *l)
 {
-	if (l->marks)
-		fputs("\n" VERDICTS_LEGEND "\n", l->app->out);
+	if (l->marks) {
+		fputc('\n', l->app->out);
+		columns_wrap(l->app->out, VERDICTS_LEGEND, 0, 0, l->width);
+	}
 	for (size_t i = 0; i < l->note_count; i++)
 		verdicts_print_note(l->verdicts, l->app->out, l->notes[i]->name, l->notes[i]);
 }

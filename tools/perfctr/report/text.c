@@ -76,28 +76,29 @@ static const char *short_or_blank(double value, char *text, size_t size)
 	return isfinite(value) ? number_short(value, text, size) : "";
 }
 
-/* Widths of columns in characters, and whether the range fits. */
+/* Widths in characters; an event of 0 has a line of its own, and a rate of 0 is left out. */
 struct layout {
-	int value, unit, event;
-	bool range;
+	int value, unit, event, rate, range;
+	bool has_range;
 	int columns;
 };
 
-enum { RATE_COLUMNS = 12, RANGE_COLUMNS = 22, BLANKS = 3, EVENT_LEAST = 12 };
+enum { RATE_WIDTH = 11, RANGE_WIDTH = 10, BLANKS = 4, EVENT_LEAST = 12 };
 
 static int columns_of(const struct layout *l)
 {
-	return l->value + l->unit + l->event + BLANKS + RATE_COLUMNS +
-	       (l->range ? RANGE_COLUMNS : 0);
+	return l->value + l->unit + l->event + BLANKS + l->rate +
+	       (l->has_range ? 2 * (1 + l->range) : 0);
 }
 
-/* If the table is too wide, drop the range, then cut names. */
+/* If the table is too wide, drop the range, cut names, give each a line of its own, drop the rate. */
 static struct layout lay_out(const struct report *report, bool of_blocks)
 {
 	const struct timeline *t = report->timeline;
-	struct layout l = { VALUE_WIDTH, UNIT_WIDTH, EVENT_WIDTH, true, 0 };
-	struct layout least = { 5, 4, 5, true, 0 };
-	char value[64];
+	struct layout l = { VALUE_WIDTH, UNIT_WIDTH, EVENT_WIDTH, RATE_WIDTH, RANGE_WIDTH, true, 0 };
+	struct layout least = { 5, 4, 5, RATE_WIDTH, RANGE_WIDTH, true, 0 };
+	char value[64], rate[48];
+	double scale;
 
 	l.columns = app_columns(report->out, INT_MAX);
 	for (size_t n = 0; n < t->line_count; n++) {
@@ -109,15 +110,25 @@ static struct layout lay_out(const struct report *report, bool of_blocks)
 		least.event = columns_wider(least.event, row->event);
 		least.value = columns_wider(least.value, describe_value(row, value, sizeof(value)));
 		least.unit = columns_wider(least.unit, row->unit);
+		l.rate = columns_wider(l.rate, describe_rate(row, rate, sizeof(rate)));
+		row_rate_unit(row, &scale);
+		l.range = columns_wider(l.range, short_or_blank(t->lines[n].least * scale, value,
+								sizeof(value)));
+		l.range = columns_wider(l.range, short_or_blank(t->lines[n].most * scale, value,
+								sizeof(value)));
 	}
 	if (columns_of(&l) <= l.columns)
 		return l;
 	least.columns = l.columns;
-	least.range = columns_of(&least) <= l.columns;
+	least.rate = l.rate;
+	least.range = l.range;
+	least.has_range = columns_of(&least) <= l.columns;
 	if (columns_of(&least) > l.columns)
 		least.event -= columns_of(&least) - l.columns;
 	if (least.event < EVENT_LEAST)
-		least.event = EVENT_LEAST;
+		least.event = 0;
+	if (columns_of(&least) > l.columns)
+		least.rate = 0;
 	return least;
 }
 
@@ -125,19 +136,21 @@ static void print_line(const struct report *report, const struct timeline_line *
 		       const struct layout *l)
 {
 	const struct row *row = line->row;
-	char value[64], rate[32], least[32], most[32], notes[256], text[264];
+	char value[64], rate[48], least[32], most[32], notes[256], text[264];
 	double scale;
-	const char *unit = row_rate_unit(row, &scale);
 
+	row_rate_unit(row, &scale);
+	if (!l->event)
+		columns_name(report->out, row->event, 0, l->columns);
 	fprintf(report->out, "%*s  %-*s ", l->value, describe_value(row, value, sizeof(value)),
 		l->unit, row->unit);
-	columns_cut(report->out, row->event, l->event);
-	fprintf(report->out, " %*s%s", 11 - (int)strlen(unit),
-		short_or_blank(row->rate * scale, rate, sizeof(rate)),
-		isfinite(row->rate) ? unit : "  ");
-	if (l->range)
-		fprintf(report->out, " %10s %10s",
-			short_or_blank(line->least * scale, least, sizeof(least)),
+	if (l->event)
+		columns_name(report->out, row->event, l->event, l->columns);
+	if (l->rate)
+		fprintf(report->out, " %*s", l->rate, describe_rate(row, rate, sizeof(rate)));
+	if (l->has_range)
+		fprintf(report->out, " %*s %*s", l->range,
+			short_or_blank(line->least * scale, least, sizeof(least)), l->range,
 			short_or_blank(line->most * scale, most, sizeof(most)));
 	describe_notes(row, notes, sizeof(notes));
 	if (!*notes) {
@@ -159,11 +172,17 @@ static void print_table(const struct report *report, const char *title, bool of_
 	const struct layout l = lay_out(report, of_blocks);
 	const struct timeline *t = report->timeline;
 
-	fprintf(report->out, "\n%*s  %-*s %-*s %9s  ", l.value,
-		(int)strlen(title) > l.value ? "count" : title, l.unit, "unit", l.event, "event",
-		"rate");
-	if (l.range)
-		fprintf(report->out, " %10s %10s", "min ", "max ");
+	fputc('\n', report->out);
+	if (!l.event)
+		columns_name(report->out, "event", 0, l.columns);
+	fprintf(report->out, "%*s  %-*s ", l.value, (int)strlen(title) > l.value ? "count" : title,
+		l.unit, "unit");
+	if (l.event)
+		columns_name(report->out, "event", l.event, l.columns);
+	if (l.rate)
+		fprintf(report->out, " %*s  ", l.rate - 2, "rate");
+	if (l.has_range)
+		fprintf(report->out, " %*s %*s", l.range, "min ", l.range, "max ");
 	fputc('\n', report->out);
 	for (size_t n = 0; n < t->line_count; n++) {
 		const struct timeline_line *line = &t->lines[n];
@@ -177,7 +196,11 @@ static void print_table(const struct report *report, const char *title, bool of_
 /* Marks by name. */
 static void print_marks(const struct report *report)
 {
-	enum { MOST_NAMES = 20 };
+	enum { MOST_NAMES = 20, NARROW = 60 };
+	const bool is_narrow = app_columns(report->out, INT_MAX) < NARROW;
+	const struct {
+		int count, time, mean;
+	} w = { is_narrow ? 5 : 10, is_narrow ? 9 : 12, is_narrow ? 0 : 13 };
 	const struct marks *marks = &report->file->marks;
 	struct {
 		const struct mark *first;
@@ -206,26 +229,26 @@ static void print_marks(const struct report *report)
 		name->ns += m->end_ns - m->start_ns;
 	}
 	if (count)
-		fprintf(report->out, "\n%10s  %-10s %12s %12s  mark\n", "marks", "kind", "time",
-			"mean");
+		fprintf(report->out, "\n%*s  %-10s %*s%*s  mark\n", w.count, "marks", "kind",
+			w.time, "time", w.mean, w.mean ? "mean" : "");
 	for (name = names; name < names + count; name++) {
 		const double seconds = (double)name->ns * 1e-9;
 		const bool is_point = name->first->kind == PERFCTR_MARK_POINT;
 
-		fprintf(report->out, "%10s  %-10s %12s %12s  %s\n",
+		fprintf(report->out, "%*s  %-10s %*s%*s  %s\n", w.count,
 			number_group(name->count, number, sizeof(number)),
-			name->first->open ? "unfinished" : mark_kind(name->first),
-			is_point ? "" : number_seconds(seconds, time, sizeof(time)),
-			is_point ?
+			name->first->open ? "unfinished" : mark_kind(name->first), w.time,
+			is_point ? "" : number_seconds(seconds, time, sizeof(time)), w.mean,
+			is_point || !w.mean ?
 				"" :
 				number_seconds(seconds / (double)name->count, mean, sizeof(mean)),
 			name->first->name);
 	}
 	if (left_out)
-		fprintf(report->out, "%10s  of other names (--json has all)\n",
+		fprintf(report->out, "%*s  of other names (--json has all)\n", w.count,
 			number_group(left_out, number, sizeof(number)));
 	if (marks->unmatched)
-		fprintf(report->out, "%10s  ends without a beginning\n",
+		fprintf(report->out, "%*s  ends without a beginning\n", w.count,
 			number_group(marks->unmatched, number, sizeof(number)));
 }
 

@@ -505,7 +505,8 @@ static int run_all(struct stat *s)
 	uint32_t runs = s->options.repeat ? s->options.repeat : 1;
 	int status = 0, error = 0;
 
-	s->format->begin(report);
+	if (s->format->begin)
+		s->format->begin(report);
 	while (!status && runs-- && !report->ended_by && !report->device_gone)
 		status = run_once(s);
 

@@ -75,7 +75,7 @@ struct stat_report {
 
 /* a way to show the result */
 struct stat_format {
-	void (*begin)(struct stat_report *report);
+	void (*begin)(struct stat_report *report); /* NULL: nothing to do */
 	/* one interval of -I on a device */
 	void (*interval)(struct stat_report *report, const struct rows *rows);
 	void (*end)(struct stat_report *report);
