@@ -298,17 +298,17 @@ static void collect_counters(struct perfctr_totals_block *b, const struct perfct
 
 	for (uint64_t mask = block->enable_mask; mask; n++, mask &= mask - 1) {
 		const unsigned int bit = (unsigned int)__builtin_ctzll(mask);
-		const uint64_t lowest = mask & -mask;
 		uint64_t value = perfctr_block_value(block, n);
 
-		if (special & lowest) {
-			if (!(valid & lowest))
+		if (special >> bit & 1) {
+			if (!(valid >> bit & 1))
 				continue;
 			if (shift(&b->counters[bit], &value))
-				overflow |= lowest;
+				overflow |= UINT64_C(1) << bit;
 		}
-		if (__builtin_add_overflow(values[bit], value, &values[bit]))
-			overflow |= lowest;
+		/* rare: without the hint each counter pays for it */
+		if (__builtin_expect(__builtin_add_overflow(values[bit], value, &values[bit]), 0))
+			overflow |= UINT64_C(1) << bit;
 	}
 	n = 0;
 	for (uint64_t mask = block->running ? block->enable_mask : 0; mask; mask &= mask - 1)
