@@ -43,7 +43,7 @@ typedef bool (*expr_unit_of)(void *data, const char *name, struct unit *unit, ch
 bool expr_unit(const struct perfctr_expr *expr, expr_unit_of unit_of, void *data, struct unit *unit,
 	       char *why, size_t size);
 
-/* As perfctr_expr_lookup() and perfctr_expr_eval(), with numbers as perfctr_expr_name() has them. */
+/* As perfctr_expr_lookup() and perfctr_expr_eval(), by the numbers of perfctr_expr_name(). */
 typedef void (*expr_lookup)(void *data, size_t n, struct perfctr_value *value);
 void expr_eval(const struct perfctr_expr *expr, expr_lookup lookup, void *data,
 	       struct perfctr_value *value);
