@@ -269,6 +269,28 @@ static struct perfctr_value value_of(const struct perfctr_totals *t, const char 
 	return v;
 }
 
+TEST_WITH(begin, end, "metrics have blocks and counters that came later")
+{
+	const struct perfctr_metric_desc *m = metric("vsoc_csf.memsys.l2_read_hit_ratio");
+	const uint64_t read = 100;
+	struct perfctr_value v = { 0 };
+
+	EQUAL(value_of(totals, m->id).state, PERFCTR_VALUE_NOT_SELECTED);
+	sample_begin(&w)->seq = next_seq++;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 0x20, &read);
+	add();
+	EQUAL(value_of(totals, m->id).state, PERFCTR_VALUE_NOT_SELECTED);
+	begin_sample(100, 25);
+	add();
+	v = value_of(totals, m->id);
+	EQUAL(v.state, PERFCTR_VALUE_OK);
+	CHECK(v.number == 12.5);
+	EQUAL(perfctr_totals_metric(totals, m, perfctr_totals_block(totals, 1), &v), 0);
+	EQUAL(v.integer, 25);
+	EQUAL(perfctr_totals_metric(totals, m, perfctr_totals_block(totals, 0), &v), 0);
+	CHECK(v.number == 12.5);
+}
+
 TEST_WITH(begin, end, "metrics of blocks")
 {
 	struct perfctr_totals *sum;

@@ -23,6 +23,7 @@
 #include "perfkit/software.h"
 #include "lib/output.h"
 #include "lib/json.h"
+#include "lib/stream.h"
 #include "perfkit/stat.h"
 #include "serve/share.h"
 #include "stat/stat.h"
@@ -111,6 +112,22 @@ TEST("the fast text of numbers is that of JSON")
 			EQUAL_TEXT(text->bytes, number);
 	}
 	free(text);
+}
+
+TEST("plain text ends at the first byte that is none")
+{
+	unsigned char text[20];
+
+	for (size_t at = 0; at < sizeof(text); at++) {
+		for (unsigned int byte = 0; byte < 256; byte++) {
+			const bool is_plain = byte >= ' ' && byte < 0x7f;
+
+			memset(text, at % 2 ? '~' : ' ', sizeof(text));
+			text[at] = (unsigned char)byte;
+			EQUAL(stream_plain_length(text, sizeof(text)),
+			      is_plain ? sizeof(text) : at);
+		}
+	}
 }
 
 TEST("scaled numbers and labels for Prometheus are exact")

@@ -1,7 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""A capture of 1 GB: report, diff and exports to a pipe, each from a cold file, beside the disk's
-own speed. Prints JSON."""
+"""usage: bench-captures.py [BYTES]: a capture of 1 GB: report, diff, exports to a pipe and Python's
+columns, each from a cold file, beside the disk's own speed. Prints JSON.
+
+Each command is measured beside "cat CAPTURE | wc -l", the least that two programs can do with the
+same bytes: CPU time divided by that of as many bytes as the command reads, of exports writes. So a
+ratio is the same on a busy host.
+"""
 
 import json
 import os
@@ -16,10 +21,11 @@ sys.path.insert(0, os.path.join(TOP, "tools/tests"))
 import capture_bytes as cb  # noqa: E402
 
 BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
-BYTES, CHUNK = 10**9, 1 << 20
+BYTES, CHUNK = int(sys.argv[1]) if sys.argv[1:] else 10**9, 1 << 20
 BLOCKS, COUNTERS, PERIOD = 4, 16, 10**6
 COMMANDS = ("report", "report --html", "diff A", "export -f csv", "export -f json",
             "export -f perfetto")
+COLUMNS = "columns"  # not of perfctr: a capture opened in Python
 
 
 def write_capture(f):
@@ -74,21 +80,32 @@ def disk(path):
             "disk_read_mb_s": size / 1e6 / (end - read)}
 
 
-def measure(path, words):
-    evict(path)
-    words = [path if word == "A" else word for word in words]
-    begin = time.monotonic()
-    with subprocess.Popen([os.path.join(BUILD, "bin/perfctr"), *words, path],
-                          stdout=subprocess.PIPE, bufsize=0) as process:
+def run(*words):
+    """Bytes of the output, s of CPU time, MB of memory."""
+    env = {**os.environ, "PYTHONPATH": os.path.join(BUILD, "python")}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, bufsize=0, env=env) as process:
         size = drain(process.stdout)
         _, status, usage = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
     assert process.returncode == 0, words
-    cpu_s = usage.ru_utime + usage.ru_stime
-    moved = size if words[0] == "export" else BYTES * (len(words) if words[0] == "diff" else 1)
     # Linux adds the memory of this process, before exec
-    return {"s": time.monotonic() - begin, "cpu_s": cpu_s, "memory_mb": usage.ru_maxrss / 1024,
-            "mb_s": moved / 1e6 / cpu_s}
+    return size, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def measure(path, name):
+    words = [path if word == "A" else word for word in name.split()]
+    _, peer_s, _ = run("sh", "-c", 'cat "$0" | wc -l', path)
+    evict(path)
+    begin = time.monotonic()
+    if name == COLUMNS:
+        size, cpu_s, memory_mb = run(sys.executable, "-c", "import sys, perfctr; "
+                                     "perfctr.open(sys.argv[1])", path)
+    else:
+        size, cpu_s, memory_mb = run(os.path.join(BUILD, "bin/perfctr"), *words, path)
+    end = time.monotonic()
+    moved = size if words[0] == "export" else BYTES * (len(words) if words[0] == "diff" else 1)
+    return {"s": end - begin, "cpu_s": cpu_s, "memory_mb": memory_mb,
+            "mb_s": moved / 1e6 / cpu_s, "ratio": cpu_s / peer_s * BYTES / moved}
 
 
 with tempfile.TemporaryDirectory(dir=BUILD) as folder:
@@ -96,8 +113,13 @@ with tempfile.TemporaryDirectory(dir=BUILD) as folder:
     capture = os.path.join(folder, "capture")
     with open(capture, "wb") as file:
         write_capture(file)
-    commands = {words: measure(capture, words.split()) for words in COMMANDS}
+    commands = {name: measure(capture, name) for name in COMMANDS}
+    columns = measure(capture, COLUMNS)
 print(json.dumps({**figures, "commands": commands,
                   "memory_mb": max(c["memory_mb"] for c in commands.values()),
                   **{f"{name}_s_per_gb": 1e3 / commands[f"export -f {name}"]["mb_s"]
-                     for name in ("csv", "json")}}))
+                     for name in ("csv", "json")},
+                  **{f"{words.split()[-1].strip('-')}_ratio": commands[words]["ratio"]
+                     for words in COMMANDS if words != "diff A"},
+                  "columns_s": columns["cpu_s"],
+                  "columns_ratio": columns["cpu_s"] / commands["report"]["cpu_s"]}))

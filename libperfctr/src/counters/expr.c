@@ -423,12 +423,13 @@ static struct perfctr_value combine(enum op_code code, const struct perfctr_valu
 	return isfinite(v.number) ? v : no_value(PERFCTR_VALUE_OVERFLOW);
 }
 
-EXPORT void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_lookup lookup,
-			      void *data, struct perfctr_value *value)
+void expr_eval(const struct perfctr_expr *expr, expr_lookup lookup, void *data,
+	       struct perfctr_value *value)
 {
-	struct perfctr_value stack[MAX_STACK] = { { 0 } };
+	struct perfctr_value stack[MAX_STACK];
 	size_t depth = 0, n;
 
+	stack[0] = (struct perfctr_value){ 0 };
 	for (n = 0; n < expr->op_count; n++) {
 		const struct op *op = &expr->ops[n];
 		struct perfctr_value zero = { .flags = PERFCTR_VALUE_INTEGER };
@@ -439,7 +440,7 @@ EXPORT void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_look
 			break;
 		case OP_NAME:
 			stack[depth] = (struct perfctr_value){ 0 };
-			lookup(data, expr->names[op->name], &stack[depth]);
+			lookup(data, op->name, &stack[depth]);
 			depth++;
 			break;
 		case OP_NEG:
@@ -451,6 +452,27 @@ EXPORT void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_look
 		}
 	}
 	*value = stack[0];
+}
+
+struct by_name {
+	const struct perfctr_expr *expr;
+	perfctr_expr_lookup lookup;
+	void *data;
+};
+
+static void lookup_by_name(void *data, size_t n, struct perfctr_value *value)
+{
+	const struct by_name *by = data;
+
+	by->lookup(by->data, by->expr->names[n], value);
+}
+
+EXPORT void perfctr_expr_eval(const struct perfctr_expr *expr, perfctr_expr_lookup lookup,
+			      void *data, struct perfctr_value *value)
+{
+	struct by_name by = { expr, lookup, data };
+
+	expr_eval(expr, lookup_by_name, &by, value);
 }
 
 static struct fraction combine_fractions(enum op_code code, const struct fraction *a,

@@ -9,12 +9,8 @@
 #include "selection.h"
 #include "totals.h"
 
-struct scope {
-	const struct perfctr_totals *totals;
-	const struct perfctr_metric_desc *metric;
-	const struct perfctr_totals_block *block; /* block for names without a block prefix */
-	const struct perfctr_totals_block *clocked; /* the section of it whose clock is used */
-};
+/* kinds of names */
+enum { ELAPSED_NS, ELAPSED_S, BLOCK_CYCLES, BLOCK_COUNT, EXT_BUS_BYTES, COUNTER };
 
 static struct perfctr_value value_of_u64(uint64_t number)
 {
@@ -33,7 +29,7 @@ static const struct perfctr_total *find_counter(const struct perfctr_totals_bloc
 	uint64_t mask;
 
 	for (mask = b->mask; mask; mask &= mask - 1) {
-		const struct perfctr_total *t = &b->counters[__builtin_ctzll(mask)].total;
+		const struct perfctr_total *t = &b->counters[__builtin_ctzll(mask)];
 
 		if (t->desc && !strcmp(t->desc->name, name))
 			return t;
@@ -115,26 +111,193 @@ static bool is_filtered(const struct perfctr_totals_block *b)
 	       (b->info.config || b->info.config1 || b->info.config2);
 }
 
+static unsigned int kind_of(const char *name)
+{
+	static const char *const variables[COUNTER] = {
+		[ELAPSED_NS] = METRIC_ELAPSED_NS,	[ELAPSED_S] = METRIC_ELAPSED_S,
+		[BLOCK_CYCLES] = METRIC_BLOCK_CYCLES,	[BLOCK_COUNT] = METRIC_BLOCK_COUNT,
+		[EXT_BUS_BYTES] = METRIC_EXT_BUS_BYTES,
+	};
+	unsigned int kind = 0;
+
+	while (kind < COUNTER && strcmp(name, variables[kind]) != 0)
+		kind++;
+	return kind;
+}
+
+/* Add an operand, unless the block does not have the counter. Return: 0, 1 or -ENOMEM. */
+static int add_operand(struct totals_scope *s, const struct perfctr_totals_block *b,
+		       const char *name)
+{
+	const struct perfctr_total *counter = find_counter(b, name);
+	struct totals_operand *more;
+
+	if (!counter)
+		return 0;
+	more = realloc(s->operands, (s->count + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->operands = more;
+	more[s->count++] = (struct totals_operand){ b, counter };
+	return 1;
+}
+
 /* A counter in all blocks of a type, "MEMSYS.L2_READ". */
-static struct perfctr_value sum_of_type(const struct scope *scope, const char *name)
+static int add_type(const struct perfctr_totals *totals, const struct totals_formula *f,
+		    const char *name, struct totals_scope *s)
 {
 	const char *dot = strchr(name, '.');
+	int added = 0;
+
+	for (size_t n = 0; added >= 0 && n < totals->block_count; n++) {
+		const struct perfctr_totals_block *b = totals->blocks[n];
+		const char *type = perfctr_block_type_name(b->info.type);
+
+		if (type && !is_filtered(b) && strlen(type) == (size_t)(dot - name) &&
+		    !strncasecmp(type, name, strlen(type)) && b->info.product == f->product)
+			added = add_operand(s, b, dot + 1);
+	}
+	return added;
+}
+
+/* A counter of the section of the scope's block that has it. */
+static int add_part(const struct perfctr_totals *totals, const char *name, struct totals_scope *s)
+{
+	const struct perfctr_totals_block *b = NULL;
+	int added = 0;
+
+	if (s->block)
+		b = totals_chain(totals, s->block->info.type, s->block->info.index);
+	for (; !added && b; b = b->next)
+		added = same_block(b, s->block) ? add_operand(s, b, name) : 0;
+	/* block.cycles uses the clock of the formula's first counter */
+	if (added > 0 && !s->clocked)
+		s->clocked = s->operands[s->count - 1].block;
+	return added;
+}
+
+/* Find what the names of a formula are. Return: 0 or -ENOMEM. */
+static int find_names(const struct perfctr_totals *totals, const struct totals_formula *f,
+		      struct totals_scope *s)
+{
+	const char *name;
+	int error = 0;
+
+	s->count = 0;
+	s->clocked = NULL;
+	for (size_t n = 0; error >= 0 && (name = perfctr_expr_name(f->expr, n)); n++) {
+		s->names[n].kind = kind_of(name);
+		if (s->names[n].kind == COUNTER)
+			error = strchr(name, '.') ? add_type(totals, f, name, s) :
+						    add_part(totals, name, s);
+		s->names[n].end = s->count;
+	}
+	if (!s->clocked)
+		s->clocked = s->block;
+	s->shape = totals->shape;
+	return error < 0 ? error : 0;
+}
+
+static const struct perfctr_totals_block *first_block(const struct perfctr_totals *totals,
+						      const struct totals_formula *f)
+{
+	for (size_t n = 0; n < totals->block_count; n++)
+		if (totals->blocks[n]->info.type == f->type &&
+		    totals->blocks[n]->info.product == f->product &&
+		    !is_filtered(totals->blocks[n]))
+			return totals->blocks[n];
+	return NULL;
+}
+
+/* The scope of a block, empty at first. Return: NULL: no memory. */
+static struct totals_scope *scope_of(struct totals_formula *f,
+				     const struct perfctr_totals_block *block)
+{
+	const size_t n = block ? block->number + 1 : 0, room = 2 * n + 1;
+	struct totals_scope **scopes, *s;
+	size_t names = 0;
+
+	if (n >= f->room) {
+		scopes = realloc(f->scopes, room * sizeof(struct totals_scope *));
+		if (!scopes)
+			return NULL;
+		memset(scopes + f->room, 0, (room - f->room) * sizeof(struct totals_scope *));
+		f->scopes = scopes;
+		f->room = room;
+	}
+	if (f->scopes[n])
+		return f->scopes[n];
+	while (perfctr_expr_name(f->expr, names))
+		names++;
+	s = calloc(1, sizeof(*s) + names * sizeof(*s->names));
+	if (s)
+		s->names = (struct totals_name *)(s + 1);
+	f->scopes[n] = s;
+	return s;
+}
+
+/* The formula of a metric, from the last time if there was one. */
+static int find_formula(const struct perfctr_totals *totals,
+			const struct perfctr_metric_desc *metric, struct totals_formula **formula)
+{
+	struct totals_formulas *all = totals->formulas;
+	struct totals_formula *f;
+	int error;
+
+	for (size_t tries = all->count; tries; tries--, all->last++) {
+		all->last = all->last < all->count ? all->last : 0;
+		*formula = f = &all->formulas[all->last];
+		if (f->type == metric->block_type && f->product == metric->product &&
+		    !strcmp(f->text, metric->formula))
+			return 0;
+	}
+	f = realloc(all->formulas, (all->count + 1) * sizeof(*f));
+	if (!f)
+		return perfctr_no_memory(totals->ctx);
+	all->formulas = f;
+	*formula = f += all->count;
+	*f = (struct totals_formula){ .type = metric->block_type, .product = metric->product };
+	error = perfctr_expr_new(totals->ctx, metric->formula, &f->expr);
+	if (error)
+		return error;
+	f->text = strdup(metric->formula);
+	if (!f->text) {
+		perfctr_expr_unref(f->expr);
+		return perfctr_no_memory(totals->ctx);
+	}
+	all->last = all->count++;
+	return 0;
+}
+
+void totals_free_formulas(struct totals_formulas *all)
+{
+	for (struct totals_formula *f = all->formulas; f < all->formulas + all->count; f++) {
+		for (size_t n = 0; n < f->room; n++) {
+			free(f->scopes[n] ? f->scopes[n]->operands : NULL);
+			free(f->scopes[n]);
+		}
+		free(f->scopes);
+		free(f->text);
+		perfctr_expr_unref(f->expr);
+	}
+	free(all->formulas);
+	free(all);
+}
+
+/* what is computed */
+struct computation {
+	const struct perfctr_totals *totals;
+	const struct totals_scope *scope;
+};
+
+static struct perfctr_value sum_of(const struct totals_scope *s, size_t name)
+{
 	struct perfctr_value sum = { .state = PERFCTR_VALUE_NOT_SELECTED };
 
-	for (size_t n = 0; n < scope->totals->block_count; n++) {
-		const struct perfctr_totals_block *b = scope->totals->blocks[n];
-		const char *type = perfctr_block_type_name(b->info.type);
-		const struct perfctr_total *t;
-		struct perfctr_value v;
+	for (size_t n = name ? s->names[name - 1].end : 0; n < s->names[name].end; n++) {
+		const struct perfctr_value v =
+			value_of_counter(s->operands[n].block, s->operands[n].counter);
 
-		if (!type || is_filtered(b) || strlen(type) != (size_t)(dot - name) ||
-		    strncasecmp(type, name, strlen(type)) ||
-		    b->info.product != scope->metric->product)
-			continue;
-		t = find_counter(b, dot + 1);
-		if (!t)
-			continue;
-		v = value_of_counter(b, t);
 		if (sum.state == PERFCTR_VALUE_OK)
 			add_value(&sum, &v);
 		else
@@ -143,115 +306,41 @@ static struct perfctr_value sum_of_type(const struct scope *scope, const char *n
 	return sum;
 }
 
-/* The section of the scope's block that has a counter; NULL if none has. */
-static const struct perfctr_totals_block *part_with(const struct scope *scope, const char *name,
-						    const struct perfctr_total **counter)
+static void lookup(void *data, size_t n, struct perfctr_value *value)
 {
-	const struct perfctr_totals_block *b = NULL;
+	const struct computation *c = data;
+	const struct totals_scope *s = c->scope;
+	const struct perfctr_selection *selection = c->totals->selection;
+	const uint64_t elapsed_ns = s->clocked ? s->clocked->info.elapsed_ns :
+						 c->totals->span.elapsed_ns;
 
-	if (scope->block)
-		b = totals_chain(scope->totals, scope->block->info.type, scope->block->info.index);
-	for (; b; b = b->next) {
-		*counter = same_block(b, scope->block) ? find_counter(b, name) : NULL;
-		if (*counter)
-			return b;
-	}
-	return NULL;
-}
-
-static struct perfctr_value value_in_block(const struct scope *scope, const char *name)
-{
-	const struct perfctr_total *t;
-	const struct perfctr_totals_block *b = part_with(scope, name, &t);
-
-	if (!b)
-		return (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_SELECTED };
-	return value_of_counter(b, t);
-}
-
-/* block.cycles uses the clock of the formula's first counter. */
-static const struct perfctr_totals_block *clocked_part(const struct scope *scope,
-						       const struct perfctr_expr *expr)
-{
-	const struct perfctr_totals_block *b = NULL;
-	const struct perfctr_total *t;
-	const char *name;
-
-	for (size_t n = 0; !b && (name = perfctr_expr_name(expr, n)); n++)
-		if (!metric_is_variable(name) && !strchr(name, '.'))
-			b = part_with(scope, name, &t);
-	return b ? b : scope->block;
-}
-
-static void lookup(void *data, const char *name, struct perfctr_value *value)
-{
-	const struct scope *scope = data;
-	uint64_t elapsed_ns = scope->clocked ? scope->clocked->info.elapsed_ns :
-					       scope->totals->span.elapsed_ns;
-
-	if (!strcmp(name, METRIC_ELAPSED_NS)) {
+	switch (s->names[n].kind) {
+	case ELAPSED_NS:
 		*value = value_of_u64(elapsed_ns);
-	} else if (!strcmp(name, METRIC_ELAPSED_S)) {
+		break;
+	case ELAPSED_S:
 		*value = (struct perfctr_value){ .number = (double)elapsed_ns / NS_PER_S };
-	} else if (!strcmp(name, METRIC_BLOCK_CYCLES)) {
-		*value = value_of_u64(scope->clocked ? scope->clocked->info.clock_cycles : 0);
-		if (!scope->clocked)
+		break;
+	case BLOCK_CYCLES:
+		*value = value_of_u64(s->clocked ? s->clocked->info.clock_cycles : 0);
+		if (!s->clocked)
 			value->state = PERFCTR_VALUE_NOT_SELECTED;
-		else if (scope->clocked->info.clock == DRM_PERFCTR_CLOCK_NONE)
+		else if (s->clocked->info.clock == DRM_PERFCTR_CLOCK_NONE)
 			value->state = PERFCTR_VALUE_NOT_MEASURED;
-	} else if (!strcmp(name, METRIC_EXT_BUS_BYTES)) {
-		const struct perfctr_selection *s = scope->totals->selection;
-
-		*value = value_of_u64(s ? s->device->ext_bus_bytes : 0);
+		break;
+	case EXT_BUS_BYTES:
+		*value = value_of_u64(selection ? selection->device->ext_bus_bytes : 0);
 		if (!value->integer)
 			value->state = PERFCTR_VALUE_NOT_MEASURED;
-	} else if (!strcmp(name, METRIC_BLOCK_COUNT)) {
-		*value = value_of_u64(scope->block ? scope->block->info.blocks : 0);
-		if (!scope->block)
+		break;
+	case BLOCK_COUNT:
+		*value = value_of_u64(s->block ? s->block->info.blocks : 0);
+		if (!s->block)
 			value->state = PERFCTR_VALUE_NOT_SELECTED;
-	} else if (strchr(name, '.')) {
-		*value = sum_of_type(scope, name);
-	} else {
-		*value = value_in_block(scope, name);
+		break;
+	default:
+		*value = sum_of(s, n);
 	}
-}
-
-static const struct perfctr_totals_block *first_block(const struct perfctr_totals *totals,
-						      const struct perfctr_metric_desc *metric)
-{
-	for (size_t n = 0; n < totals->block_count; n++)
-		if (totals->blocks[n]->info.type == metric->block_type &&
-		    totals->blocks[n]->info.product == metric->product &&
-		    !is_filtered(totals->blocks[n]))
-			return totals->blocks[n];
-	return NULL;
-}
-
-/* The formula, from the last time if there was one. @expr: the caller drops it. */
-static int find_formula(const struct perfctr_totals *totals, const char *text,
-			struct perfctr_expr **expr)
-{
-	struct totals_formulas *f = totals->formulas;
-	struct totals_formula *more;
-	int error;
-
-	for (size_t n = 0; n < f->count; n++) {
-		if (!strcmp(f->formulas[n].text, text)) {
-			*expr = perfctr_expr_ref(f->formulas[n].expr);
-			return 0;
-		}
-	}
-	error = perfctr_expr_new(totals->ctx, text, expr);
-	if (error)
-		return error;
-	more = realloc(f->formulas, (f->count + 1) * sizeof(*more));
-	if (!more)
-		return 0;
-	f->formulas = more;
-	more[f->count] = (struct totals_formula){ .text = strdup(text) };
-	if (more[f->count].text)
-		more[f->count++].expr = perfctr_expr_ref(*expr);
-	return 0;
 }
 
 EXPORT int perfctr_totals_metric(const struct perfctr_totals *totals,
@@ -259,23 +348,29 @@ EXPORT int perfctr_totals_metric(const struct perfctr_totals *totals,
 				 const struct perfctr_totals_block *block,
 				 struct perfctr_value *value)
 {
-	struct scope scope = {
-		.totals = totals,
-		.metric = metric,
-		.block = block ? block : first_block(totals, metric),
-	};
-	struct perfctr_expr *expr;
+	struct computation c = { .totals = totals };
+	struct totals_formula *formula = NULL;
+	struct totals_scope *scope;
 	int error;
 
 	if (block &&
 	    (block->info.type != metric->block_type || block->info.product != metric->product))
 		return perfctr_fail(totals->ctx, -EINVAL, "the metric %s is not of the block %s",
 				    metric->name, block->info.label);
-	error = find_formula(totals, metric->formula, &expr);
+	error = find_formula(totals, metric, &formula);
 	if (error)
 		return error;
-	scope.clocked = clocked_part(&scope, expr);
-	perfctr_expr_eval(expr, lookup, &scope, value);
-	perfctr_expr_unref(expr);
+	scope = scope_of(formula, block);
+	if (!scope)
+		return perfctr_no_memory(totals->ctx);
+	if (scope->shape != totals->shape || (block && scope->block != block)) {
+		scope->block = block ? block : first_block(totals, formula);
+		if (find_names(totals, formula, scope)) {
+			scope->shape = 0;
+			return perfctr_no_memory(totals->ctx);
+		}
+	}
+	c.scope = scope;
+	expr_eval(formula->expr, lookup, &c, value);
 	return 0;
 }

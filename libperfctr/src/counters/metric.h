@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Names in formulas that are not counters. */
+/* Names in formulas that are not counters, and formulas with numbers instead of names. */
 #pragma once
 
 #include <stdbool.h>
@@ -42,3 +42,8 @@ typedef bool (*expr_unit_of)(void *data, const char *name, struct unit *unit, ch
 /* Return: whether the units of a formula agree and nothing is divided by a constant 0. */
 bool expr_unit(const struct perfctr_expr *expr, expr_unit_of unit_of, void *data, struct unit *unit,
 	       char *why, size_t size);
+
+/* As perfctr_expr_lookup() and perfctr_expr_eval(), by the numbers of perfctr_expr_name(). */
+typedef void (*expr_lookup)(void *data, size_t n, struct perfctr_value *value);
+void expr_eval(const struct perfctr_expr *expr, expr_lookup lookup, void *data,
+	       struct perfctr_value *value);

@@ -27,6 +27,7 @@ static int totals_alloc(struct perfctr_ctx *ctx, bool by_type, struct perfctr_to
 	atomic_init(&t->refs, 1);
 	t->ctx = perfctr_ctx_ref(ctx);
 	t->by_type = by_type;
+	t->shape = 1;
 	*totals = t;
 	return 0;
 }
@@ -53,12 +54,7 @@ static void free_totals(struct perfctr_totals *totals)
 		free(totals->blocks[n]);
 	free(totals->blocks);
 	free(totals->chains);
-	for (size_t n = 0; n < totals->formulas->count; n++) {
-		free(totals->formulas->formulas[n].text);
-		perfctr_expr_unref(totals->formulas->formulas[n].expr);
-	}
-	free(totals->formulas->formulas);
-	free(totals->formulas);
+	totals_free_formulas(totals->formulas);
 	perfctr_selection_unref(totals->selection);
 	perfctr_totals_unref(totals->sums);
 	perfctr_ctx_unref(totals->ctx);
@@ -142,7 +138,7 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 {
 	for (mask &= ~(b->mask | b->pending.seen); mask; mask &= mask - 1) {
 		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
-		struct perfctr_total *t = &b->counters[bit].total;
+		struct perfctr_total *t = &b->counters[bit];
 		struct counter_key key = {
 			.type = b->info.type,
 			.index = b->info.index,
@@ -155,6 +151,10 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 
 		t->position = (uint16_t)key.position;
 		t->desc = counter_key_desc(totals->selection, &key);
+		if (t->desc && t->desc->kind == PERFCTR_KIND_LEVEL)
+			b->levels |= UINT64_C(1) << bit;
+		if (t->desc && t->desc->shift)
+			b->shifted |= UINT64_C(1) << bit;
 	}
 }
 
@@ -201,7 +201,9 @@ static bool append_block(struct perfctr_totals *t, struct perfctr_totals_block *
 		for (size_t n = 0; n < t->block_count; n++)
 			append_to_chain(t, t->blocks[n]);
 	}
+	b->number = t->block_count;
 	t->blocks[t->block_count++] = b;
+	t->shape++;
 	append_to_chain(t, b);
 	return true;
 }
@@ -216,7 +218,18 @@ static unsigned int room_of(const struct perfctr_block *block)
 
 static size_t bytes_of(unsigned int room)
 {
-	return sizeof(struct perfctr_totals_block) + room * sizeof(struct totals_counter);
+	return sizeof(struct perfctr_totals_block) +
+	       room * (sizeof(struct perfctr_total) + 2 * sizeof(uint64_t));
+}
+
+static uint64_t *pending_values(struct perfctr_totals_block *b)
+{
+	return (uint64_t *)(b->counters + b->room);
+}
+
+static uint64_t *pending_running(struct perfctr_totals_block *b)
+{
+	return pending_values(b) + b->room;
 }
 
 /* Find or create the totals block for a block of a sample. */
@@ -271,23 +284,39 @@ static void add_block_span(struct totals_pending *p, const struct perfctr_block 
 		p->apart_ns = apart_ns;
 }
 
-static void collect_counter(struct totals_counter *c, const struct perfctr_block *block,
-			    unsigned int n, bool is_valid)
+/* Make a value of a sample that of the counter. Return: whether it overflows. */
+static bool shift(const struct perfctr_total *t, uint64_t *value)
 {
-	const struct perfctr_counter_desc *desc = c->total.desc;
-	uint64_t value;
+	return __builtin_mul_overflow(*value, UINT64_C(1) << t->desc->shift, value);
+}
 
-	c->pending.running_ns += perfctr_block_running(block, n);
-	if (!is_valid) {
-		c->pending.missed = true;
-		return;
+static void collect_counters(struct perfctr_totals_block *b, const struct perfctr_block *block)
+{
+	const uint64_t valid = block->valid_mask, special = b->shifted | ~valid;
+	uint64_t *values = pending_values(b), *running = pending_running(b), overflow = 0;
+	unsigned int n = 0;
+
+	for (uint64_t mask = block->enable_mask; mask; n++, mask &= mask - 1) {
+		const unsigned int bit = (unsigned int)__builtin_ctzll(mask);
+		uint64_t value = perfctr_block_value(block, n);
+
+		if (special >> bit & 1) {
+			if (!(valid >> bit & 1))
+				continue;
+			if (shift(&b->counters[bit], &value))
+				overflow |= UINT64_C(1) << bit;
+		}
+		/* rare: without the hint each counter pays for it */
+		if (__builtin_expect(__builtin_add_overflow(values[bit], value, &values[bit]), 0))
+			overflow |= UINT64_C(1) << bit;
 	}
-	value = perfctr_block_value(block, n);
-	if (desc && desc->shift)
-		c->pending.overflow |=
-			__builtin_mul_overflow(value, UINT64_C(1) << desc->shift, &value);
-	c->pending.overflow |= __builtin_add_overflow(c->pending.value, value, &c->pending.value);
-	c->pending.measured = true;
+	n = 0;
+	for (uint64_t mask = block->running ? block->enable_mask : 0; mask; mask &= mask - 1)
+		running[__builtin_ctzll(mask)] += perfctr_block_running(block, n++);
+	b->pending.has_running |= block->running != NULL;
+	b->pending.measured |= valid;
+	b->pending.missed |= block->enable_mask & ~valid;
+	b->pending.overflow |= overflow;
 }
 
 /* Collect a block of a sample in the pending members. */
@@ -297,7 +326,6 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 {
 	struct totals_pending *p = &b->pending;
 	uint64_t enabled_ns, running_ns;
-	unsigned int n = 0;
 
 	add_counters(totals, b, block->enable_mask);
 	p->is_touched = true;
@@ -307,12 +335,7 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 	/* what belongs to another partition is no part of a sum */
 	if (totals->by_type && block->states & DRM_PERFCTR_STATE_UNAVAILABLE && !block->valid_mask)
 		return;
-	for (uint64_t mask = block->enable_mask; mask; n++, mask &= mask - 1) {
-		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
-
-		collect_counter(&b->counters[bit], block, n, block->valid_mask >> bit & 1);
-	}
-	p->mask |= block->enable_mask;
+	collect_counters(b, block);
 	p->blocks++;
 	p->clock_cycles += block->clock_cycles;
 	if (perfctr_block_read_times(block, &enabled_ns, &running_ns)) {
@@ -322,32 +345,45 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 	p->is_of_other_cpu |= b->info.is_pmu && b->info.cpu != pmu->cpu;
 }
 
-/* Levels are signed. */
-static bool is_less(uint64_t a, uint64_t b, bool is_level)
+static void fold_count(struct perfctr_total *t, uint64_t value)
 {
-	return is_level ? (int64_t)a < (int64_t)b : a < b;
+	if (!t->measured || value < t->min)
+		t->min = value;
+	if (value > t->max)
+		t->max = value;
+	t->last = value;
+	t->measured++;
+	if (__builtin_add_overflow(t->sum, value, &t->sum))
+		t->overflow = 1;
 }
 
-static void fold_counter(struct totals_counter *c)
+/* Levels are signed, and not added up. */
+static void fold_level(struct perfctr_total *t, uint64_t value)
 {
-	struct perfctr_total *t = &c->total;
-	const bool is_level = t->desc && t->desc->kind == PERFCTR_KIND_LEVEL;
+	if (!t->measured || (int64_t)value < (int64_t)t->min)
+		t->min = value;
+	if (!t->measured || (int64_t)value > (int64_t)t->max)
+		t->max = value;
+	t->last = value;
+	t->measured++;
+	t->sum = value;
+}
 
-	if (c->pending.measured) {
-		if (!t->measured || is_less(c->pending.value, t->min, is_level))
-			t->min = c->pending.value;
-		if (!t->measured || is_less(t->max, c->pending.value, is_level))
-			t->max = c->pending.value;
-		t->last = c->pending.value;
-		t->measured++;
-		if (is_level)
-			t->sum = c->pending.value;
-		else if (__builtin_add_overflow(t->sum, c->pending.value, &t->sum))
-			t->overflow = 1;
-		t->overflow |= c->pending.overflow && !is_level;
-	}
-	t->missed += c->pending.missed;
-	t->running_ns += c->pending.running_ns;
+static void fold_counters(struct perfctr_totals_block *b)
+{
+	const struct totals_pending *p = &b->pending;
+	const uint64_t *values = pending_values(b), *running = pending_running(b);
+
+	for (uint64_t mask = p->measured & ~b->levels; mask; mask &= mask - 1)
+		fold_count(&b->counters[__builtin_ctzll(mask)], values[__builtin_ctzll(mask)]);
+	for (uint64_t mask = p->measured & b->levels; mask; mask &= mask - 1)
+		fold_level(&b->counters[__builtin_ctzll(mask)], values[__builtin_ctzll(mask)]);
+	for (uint64_t mask = p->overflow & ~b->levels; mask; mask &= mask - 1)
+		b->counters[__builtin_ctzll(mask)].overflow = 1;
+	for (uint64_t mask = p->missed; mask; mask &= mask - 1)
+		b->counters[__builtin_ctzll(mask)].missed++;
+	for (uint64_t mask = p->has_running ? p->measured | p->missed : 0; mask; mask &= mask - 1)
+		b->counters[__builtin_ctzll(mask)].running_ns += running[__builtin_ctzll(mask)];
 }
 
 static void fold_block(struct perfctr_totals_block *b)
@@ -355,8 +391,7 @@ static void fold_block(struct perfctr_totals_block *b)
 	struct perfctr_totals_block_info *i = &b->info;
 	const struct totals_pending *p = &b->pending;
 
-	for (uint64_t mask = p->mask; mask; mask &= mask - 1)
-		fold_counter(&b->counters[__builtin_ctzll(mask)]);
+	fold_counters(b);
 	b->mask |= p->seen;
 	i->states |= p->states;
 	i->clock_cycles += p->clock_cycles;
@@ -375,6 +410,14 @@ static void fold_block(struct perfctr_totals_block *b)
 		i->cpu = -1;
 }
 
+static void clear_pending(struct perfctr_totals_block *b)
+{
+	const size_t arrays = b->pending.has_running ? 2 : 1;
+
+	memset(pending_values(b), 0, arrays * b->room * sizeof(uint64_t));
+	memset(&b->pending, 0, sizeof(b->pending));
+}
+
 /* Take the pending values of a whole sample into the totals, or drop those of a part of one. */
 static void end_sample(struct perfctr_totals *t, bool is_whole)
 {
@@ -383,14 +426,10 @@ static void end_sample(struct perfctr_totals *t, bool is_whole)
 
 		if (!b->pending.is_touched)
 			continue;
+		t->shape += is_whole && b->pending.seen & ~b->mask;
 		if (is_whole)
 			fold_block(b);
-		for (uint64_t mask = b->pending.mask; mask; mask &= mask - 1) {
-			struct totals_counter *c = &b->counters[__builtin_ctzll(mask)];
-
-			memset(&c->pending, 0, sizeof(c->pending));
-		}
-		memset(&b->pending, 0, sizeof(b->pending));
+		clear_pending(b);
 	}
 	if (t->sums)
 		end_sample(t->sums, is_whole);
@@ -463,7 +502,7 @@ EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
 		struct perfctr_totals_block *b = totals->blocks[n];
 
 		for (uint64_t mask = b->mask; mask; mask &= mask - 1) {
-			struct perfctr_total *t = &b->counters[__builtin_ctzll(mask)].total;
+			struct perfctr_total *t = &b->counters[__builtin_ctzll(mask)];
 
 			*t = (struct perfctr_total){ .desc = t->desc, .position = t->position };
 		}
@@ -551,7 +590,7 @@ EXPORT const struct perfctr_total *perfctr_totals_counter(const struct perfctr_t
 
 	while (mask && n--)
 		mask &= mask - 1;
-	return mask ? &block->counters[__builtin_ctzll(mask)].total : NULL;
+	return mask ? &block->counters[__builtin_ctzll(mask)] : NULL;
 }
 
 EXPORT int perfctr_totals_label(const struct perfctr_selection *selection,
@@ -584,7 +623,7 @@ EXPORT void perfctr_totals_rate(const struct perfctr_totals *totals,
 	for (size_t n = 0; n < totals->block_count; n++) {
 		const struct perfctr_totals_block *b = totals->blocks[n];
 
-		if (total == &b->counters[total->position % DRM_PERFCTR_SECTION_COUNTERS].total)
+		if (total == &b->counters[total->position % DRM_PERFCTR_SECTION_COUNTERS])
 			elapsed_ns = b->info.elapsed_ns;
 	}
 	*value = (struct perfctr_value){ 0 };

@@ -4,45 +4,64 @@
 
 #include "base/device.h"
 
-/* one counter: the totals, and the pending values of the current sample */
-struct totals_counter {
-	struct perfctr_total total;
-	struct {
-		uint64_t value, running_ns;
-		bool measured, missed, overflow;
-	} pending;
-};
-
-/* what the current sample adds to a block */
+/* what the current sample adds to a block; masks are of counters, as that of the block */
 struct totals_pending {
-	bool is_touched, is_of_other_cpu;
+	bool is_touched, is_of_other_cpu, has_running;
 	uint16_t blocks;
 	uint32_t states;
-	uint64_t seen, mask; /* counters that it has, and those with a pending value */
+	uint64_t seen; /* counters that it has */
+	uint64_t measured, missed, overflow; /* a counter of several blocks may be all of these */
 	uint64_t start_ns, end_ns, elapsed_ns, apart_ns; /* @elapsed_ns: of the longest span */
 	uint64_t clock_cycles, time_enabled, time_running;
 };
 
 struct perfctr_totals_block {
 	struct perfctr_totals_block_info info;
+	size_t number; /* among the blocks of the totals */
 	char label[PATH_BYTES / 8];
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	uint32_t pmu_type;
 	unsigned int room; /* of @counters: 1 of an event of a PMU, else all of a section */
 	uint64_t mask; /* counters seen so far; bit n belongs to counters[n] */
+	uint64_t levels, shifted; /* those that are levels, and whose values are shifted */
 	struct totals_pending pending;
 	struct perfctr_totals_block *sum; /* of its type, in @sums of the totals; NULL: not known */
 	struct perfctr_totals_block *next; /* added later, its type and index have the same chain */
-	struct totals_counter counters[];
+	/* behind them a pending value of each and a pending time: 0 between samples */
+	struct perfctr_total counters[];
+};
+
+/* what a name in a formula stands for, mostly a counter: the sum of its operands */
+struct totals_name {
+	unsigned int kind;
+	size_t end; /* of its operands, which begin where those of the name before end */
+};
+
+struct totals_operand {
+	const struct perfctr_totals_block *block;
+	const struct perfctr_total *counter;
+};
+
+/* the names of a formula in a block, found once for the blocks and counters that there are */
+struct totals_scope {
+	uint64_t shape; /* of the totals at that time; 0: never */
+	const struct perfctr_totals_block *block; /* of names without a block prefix; NULL: none */
+	const struct perfctr_totals_block *clocked; /* the section of it whose clock is used */
+	struct totals_name *names;
+	struct totals_operand *operands;
+	size_t count;
 };
 
 /* formulas of metrics that were computed, so that each is parsed once */
 struct totals_formulas {
 	struct totals_formula {
 		char *text;
+		uint16_t type, product; /* of the metric */
 		struct perfctr_expr *expr;
+		struct totals_scope **scopes; /* by number of the block from 1 on; 0: no block */
+		size_t room;
 	} * formulas;
-	size_t count;
+	size_t count, last; /* @last: the one that was found last */
 };
 
 struct perfctr_totals {
@@ -53,6 +72,7 @@ struct perfctr_totals {
 	struct perfctr_selection *selection;
 	struct perfctr_totals_block **blocks;
 	size_t block_count;
+	uint64_t shape; /* changes with each block and counter that is new; not 0 */
 	/* the first block of each chain: those of a type and index, in the order of @blocks */
 	struct perfctr_totals_block **chains;
 	size_t chain_count; /* 0 or a power of two, at least the blocks */
@@ -66,3 +86,5 @@ struct perfctr_totals {
 /* The chain of blocks of a type and an index, among others; NULL: there are none. */
 struct perfctr_totals_block *totals_chain(const struct perfctr_totals *totals, uint16_t type,
 					  uint16_t index);
+
+void totals_free_formulas(struct totals_formulas *formulas);

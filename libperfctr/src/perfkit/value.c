@@ -150,7 +150,7 @@ static struct fraction value_of_need(struct computation *c, const struct kit_nee
 			c->clock = b->info.clock;
 			c->frequency_hz = frequency_of(c, totals, b);
 		}
-		one = value_in_block(totals, b, &b->counters[bit].total);
+		one = value_in_block(totals, b, &b->counters[bit]);
 		if (c->entry->info.kind == PERFCTR_PERFKIT_BOTTLENECK)
 			one = in_first_clock(c, totals, b, &one);
 		if (any)

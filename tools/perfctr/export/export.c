@@ -120,9 +120,9 @@ static int take_sample(void *data, struct capture_file *file, struct perfctr_sam
 static void free_export(struct export *e)
 {
 	for (size_t n = 0; e->names && n < e->values.count; n++)
-		free(e->names[n]);
+		free(e->names[n].bytes);
 	free(e->names);
-	free(e->origin);
+	free(e->origin.bytes);
 	values_free(&e->values);
 	free(e);
 }

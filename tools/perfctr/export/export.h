@@ -20,14 +20,35 @@ struct text {
 	char bytes[TEXT_BYTES];
 };
 
+/* a part of a line that is the same each time; its bytes are to be freed */
+struct piece {
+	char *bytes;
+	size_t size;
+};
+
 void text_flush(struct text *text);
-/* Append bytes. */
-void text_add(struct text *text, const char *bytes, size_t size);
+/* Append bytes that may not fit. */
+void text_add_any(struct text *text, const char *bytes, size_t size);
 void text_u64(struct text *text, uint64_t value);
 /* a value of a row: signed if it is a level */
 void text_value(struct text *text, const struct row *row, uint64_t value);
 /* Append a finite number as json_add_double() writes it: the fewest digits that read back as it. */
 void text_double(struct text *text, double value);
+
+static inline void text_add(struct text *text, const char *bytes, size_t size)
+{
+	if (size > TEXT_BYTES - text->used) {
+		text_add_any(text, bytes, size);
+		return;
+	}
+	memcpy(text->bytes + text->used, bytes, size);
+	text->used += size;
+}
+
+static inline void text_piece(struct text *text, const struct piece *piece)
+{
+	text_add(text, piece->bytes, piece->size);
+}
 
 static inline void text_put(struct text *text, const char *string)
 {
@@ -48,9 +69,9 @@ struct export
 	/** @text: of CSV and JSON, of all sessions, written to @out when full and at the end. */
 	struct text *text;
 	/** @names: CSV, JSON: what precedes the value of each line of @values; freed at the end. */
-	char **names;
+	struct piece *names;
 	/** @origin: CSV, JSON: where each row comes from; freed at the end. */
-	char *origin;
+	struct piece origin;
 	/** @state: private to the format. */
 	void *state;
 };

@@ -32,40 +32,40 @@ static struct json_object *columns(const struct values *values)
 	return array;
 }
 
-/* A text as JSON, between two others. Return: to be freed, or NULL. */
-static char *quote(const char *before, const char *text, const char *after)
+/* A name as JSON, between a comma and a colon. Return: 0 or -ENOMEM. */
+static int quote(const char *text, struct piece *piece)
 {
 	struct json_object *o = json_object_new_object();
-	char *quoted = NULL;
+	int size;
 
 	json_add_text(o, "", text);
-	if (asprintf(&quoted, "%s%s%s", before,
-		     json_object_to_json_string_ext(json_object_object_get(o, ""),
-						    JSON_C_TO_STRING_NOSLASHESCAPE),
-		     after) < 0)
-		quoted = NULL;
+	size = asprintf(&piece->bytes, ",%s:",
+			json_object_to_json_string_ext(json_object_object_get(o, ""),
+						       JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
-	return quoted;
+	if (size < 0)
+		piece->bytes = NULL;
+	piece->size = size < 0 ? 0 : (size_t)size;
+	return size < 0 ? -ENOMEM : 0;
 }
 
 static int json_begin(struct export *e)
 {
 	struct json_object *o = json_object_new_object();
 
-	for (size_t n = 0; n < e->values.count; n++) {
-		e->names[n] = quote("", e->values.lines[n].row->event, ":");
-		if (!e->names[n])
+	for (size_t n = 0; n < e->values.count; n++)
+		if (quote(e->values.lines[n].row->event, &e->names[n]))
 			return -ENOMEM;
-	}
 	json_add_text(o, "file", e->file->path);
 	json_add_text(o, "host", capture_file_text(e->file, "host"));
 	json_add_text(o, "device", perfctr_device_info(e->file->device)->name);
 	if (capture_file_device(e->file))
 		json_add_text(o, "node", capture_file_device(e->file));
-	e->origin = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+	e->origin.bytes = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
-	if (!e->origin)
+	if (!e->origin.bytes)
 		return -ENOMEM;
+	e->origin.size = strlen(e->origin.bytes);
 	o = json_object_new_object();
 	json_add_text(o, "record", "capture");
 	json_add_u64(o, "version", 1);
@@ -76,7 +76,7 @@ static int json_begin(struct export *e)
 	/* they are of all sessions */
 	for (size_t n = 0; !e->file->number && n < e->file->marks.count; n++) {
 		/* the members of each row */
-		o = json_tokener_parse(e->origin);
+		o = json_tokener_parse(e->origin.bytes);
 		json_add_text(o, "record", "mark");
 		mark_json(&e->file->marks.all[n], o);
 		json_write(e->out, o, false);
@@ -87,7 +87,7 @@ static int json_begin(struct export *e)
 /* The members of the sample's counters, or of its metrics. */
 static void add_values(struct export *e, bool of_metrics)
 {
-	const char *comma = "";
+	size_t first = 1;
 
 	for (size_t n = 0; n < e->values.count; n++) {
 		const struct values_line *line = &e->values.lines[n];
@@ -95,9 +95,9 @@ static void add_values(struct export *e, bool of_metrics)
 
 		if (!line->is_block || !item->is_present || !line->row->metric == of_metrics)
 			continue;
-		text_put(e->text, comma);
-		text_put(e->text, e->names[n]);
-		comma = ",";
+		/* the first one without its comma */
+		text_add(e->text, e->names[n].bytes + first, e->names[n].size - first);
+		first = 0;
 		if (!item->is_measured || (of_metrics && !isfinite(item->number)))
 			text_put(e->text, "null");
 		else if (of_metrics)
@@ -124,7 +124,7 @@ static void add_spans(struct export *e)
 		if (!e->values.lines[n].is_block || !item->has_span)
 			continue;
 		text_put(e->text, any ? "," : ",\"spans\":{");
-		text_put(e->text, e->names[n]);
+		text_add(e->text, e->names[n].bytes + 1, e->names[n].size - 1);
 		add_member(e->text, "[", item->start_ns);
 		add_member(e->text, ",", item->end_ns);
 		text_put(e->text, "]");
@@ -167,7 +167,7 @@ static int json_sample(struct export *e, const struct perfctr_sample *sample)
 	add_spans(e);
 	text_put(text, ",");
 	/* without its brace */
-	text_put(text, e->origin + 1);
+	text_add(text, e->origin.bytes + 1, e->origin.size - 1);
 	text_put(text, "\n");
 	return 0;
 }

@@ -7,6 +7,7 @@
  * of counters are the same number in all of a trace, therefore those of a capture begin at a number
  * made of its identity.
  */
+#include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
@@ -42,10 +43,16 @@ enum {
 	TAG_INT_VALUE = 2 << 3,
 	TAG_DOUBLE_VALUE = 3 << 3 | 1,
 	VARINT_BYTES = 10,
+	ID_BYTES = 5,
 	/* tags, lengths, id and value of a counter */
-	COUNTER_BYTES = 1 + 1 + 1 + 5 + 1 + VARINT_BYTES,
+	COUNTER_BYTES = 1 + 1 + 1 + ID_BYTES + 1 + VARINT_BYTES,
 	/* what is before the counters of an event, and what is behind */
 	EVENT_BYTES = 16 * VARINT_BYTES,
+};
+
+/* what is before the value of a counter: the message's tag, its length, the counter's id */
+struct head {
+	uint8_t bytes[1 + 1 + 1 + ID_BYTES], size;
 };
 
 struct gpu {
@@ -53,6 +60,7 @@ struct gpu {
 	uint32_t gpu_id;
 	size_t *lines; /* that are counters of the GPU */
 	double *scales; /* of each of them, from the item's number */
+	struct head *heads; /* of each of them, but for the length */
 	size_t count;
 	uint64_t end_ns; /* of the last event, on the clock of samples */
 	uint8_t *event; /* its counters, then all of the packet */
@@ -427,11 +435,11 @@ static uint8_t *put_double(uint8_t *to, double value)
 {
 	uint64_t bits;
 
-	to = put_varint(to, TAG_DOUBLE_VALUE);
+	*to++ = TAG_DOUBLE_VALUE;
 	memcpy(&bits, &value, sizeof(bits));
-	for (size_t n = 0; n < sizeof(bits); n++)
-		*to++ = (uint8_t)(bits >> 8 * n);
-	return to;
+	bits = htole64(bits);
+	memcpy(to, &bits, sizeof(bits));
+	return to + sizeof(bits);
 }
 
 /* A message of less than 128 bytes. @value: 0 if @item is NULL or was not measured. */
@@ -443,8 +451,8 @@ static uint8_t *put_counter(const struct export *e, uint8_t *to, size_t n,
 	uint8_t *begin = to;
 	bool measured = item && item->is_measured;
 
-	*to = TAG_COUNTERS;
-	to = put_number(to + 2, TAG_COUNTER_ID, gpu->first_id + n);
+	memcpy(to, gpu->heads[n].bytes, sizeof(gpu->heads[n].bytes));
+	to += gpu->heads[n].size;
 	if (!e->counts || row->metric)
 		to = put_double(
 			to, measured && isfinite(item->number) ? item->number * gpu->scales[n] : 0);
@@ -515,8 +523,9 @@ int perfetto_gpu_begin(struct export *e)
 	p->gpu = gpu;
 	gpu->lines = calloc(e->values.count + 1, sizeof(*gpu->lines));
 	gpu->scales = calloc(e->values.count + 1, sizeof(*gpu->scales));
+	gpu->heads = calloc(e->values.count + 1, sizeof(*gpu->heads));
 	gpu->event = malloc((e->values.count + 1) * COUNTER_BYTES);
-	if (!gpu->lines || !gpu->scales || !gpu->event)
+	if (!gpu->lines || !gpu->scales || !gpu->heads || !gpu->event)
 		return -ENOMEM;
 	find_lines(e);
 	if (!gpu->count) {
@@ -525,6 +534,14 @@ int perfetto_gpu_begin(struct export *e)
 	}
 	gpu->first_id = COUNTER_IDS | ((uint32_t)perfetto_id(e, ID_COUNTERS) & (COUNTER_IDS - 1));
 	gpu->gpu_id = number_of(e->file);
+	for (size_t n = 0; n < gpu->count; n++) {
+		struct head *h = &gpu->heads[n];
+
+		h->bytes[0] = TAG_COUNTERS;
+		h->size = (uint8_t)(put_number(h->bytes + 2, TAG_COUNTER_ID,
+					       gpu->first_id + (uint32_t)n) -
+				    h->bytes);
+	}
 	error = write_info(e);
 	return error ? error : write_descriptor(e);
 }
@@ -537,6 +554,7 @@ void perfetto_gpu_end(struct export *e)
 		return;
 	free(p->gpu->lines);
 	free(p->gpu->scales);
+	free(p->gpu->heads);
 	free(p->gpu->event);
 	free(p->gpu);
 	p->gpu = NULL;

@@ -7,7 +7,31 @@
 
 #include "lib/json.h"
 
-enum { SIGNIFICAND_BITS = 53, FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
+enum { SIGNIFICAND_BITS = 53, EXPONENT_OF_1 = 1023, FEWEST_DIGITS = 15, MOST_DIGITS = 17 };
+
+/* of ten, up to the largest number of places: that of MOST_DIGITS behind "0.00" */
+static const uint64_t powers[MOST_DIGITS + 3] = {
+	UINT64_C(1),
+	UINT64_C(10),
+	UINT64_C(100),
+	UINT64_C(1000),
+	UINT64_C(10000),
+	UINT64_C(100000),
+	UINT64_C(1000000),
+	UINT64_C(10000000),
+	UINT64_C(100000000),
+	UINT64_C(1000000000),
+	UINT64_C(10000000000),
+	UINT64_C(100000000000),
+	UINT64_C(1000000000000),
+	UINT64_C(10000000000000),
+	UINT64_C(100000000000000),
+	UINT64_C(1000000000000000),
+	UINT64_C(10000000000000000),
+	UINT64_C(100000000000000000),
+	UINT64_C(1000000000000000000),
+	UINT64_C(10000000000000000000),
+};
 
 __extension__ typedef unsigned __int128 u128;
 
@@ -17,16 +41,13 @@ void text_flush(struct text *text)
 	text->used = 0;
 }
 
-void text_add(struct text *text, const char *bytes, size_t size)
+void text_add_any(struct text *text, const char *bytes, size_t size)
 {
-	if (size > TEXT_BYTES - text->used)
-		text_flush(text);
-	if (size > TEXT_BYTES) {
+	text_flush(text);
+	if (size > TEXT_BYTES)
 		fwrite(bytes, 1, size, text->out);
-		return;
-	}
-	memcpy(text->bytes + text->used, bytes, size);
-	text->used += size;
+	else
+		text_add(text, bytes, size);
 }
 
 /* Write the digits so that they end there. Return: the first one. */
@@ -73,17 +94,18 @@ void text_value(struct text *text, const struct row *row, uint64_t value)
  */
 static bool shortest(double value, uint64_t *integer, int *places)
 {
-	const int whole = (int)floor(log10(value)) + 1;
-	int exponent;
-	const double fraction = frexp(value, &exponent);
-	const uint64_t significand = (uint64_t)ldexp(fraction, SIGNIFICAND_BITS);
-	const int shift = SIGNIFICAND_BITS - exponent;
-	u128 power = 1;
+	const uint64_t lowest = UINT64_C(1) << (SIGNIFICAND_BITS - 1);
+	int whole = value < 0.01 ? -2 : value < 0.1 ? -1 : 0, shift;
+	uint64_t bits, significand;
 
-	for (*places = 0; *places < FEWEST_DIGITS - whole; ++*places)
-		power *= 10;
-	for (; *places <= MOST_DIGITS - whole; ++*places, power *= 10) {
-		const u128 product = significand * power, half = (u128)1 << (shift - 1);
+	memcpy(&bits, &value, sizeof(bits));
+	significand = (bits & (lowest - 1)) | lowest;
+	shift = EXPONENT_OF_1 + SIGNIFICAND_BITS - 1 - (int)(bits >> (SIGNIFICAND_BITS - 1));
+	while (whole >= 0 && (uint64_t)value >= powers[whole])
+		whole++;
+	for (*places = FEWEST_DIGITS - whole; *places <= MOST_DIGITS - whole; ++*places) {
+		const uint64_t power = powers[*places];
+		const u128 product = (u128)significand * power, half = (u128)1 << (shift - 1);
 		u128 rest, back;
 
 		*integer = (uint64_t)(product >> shift);
@@ -91,7 +113,7 @@ static bool shortest(double value, uint64_t *integer, int *places)
 		*integer += rest > half || (rest == half && *integer & 1);
 		back = (u128)*integer << shift;
 		/* of a power of two the next smaller number is nearer than the next larger one */
-		if (fraction == 0.5 && back != product)
+		if (significand == lowest && back != product)
 			return false;
 		/* nearer to the value than half the distance to the next one */
 		if (2 * (back > product ? back - product : product - back) < power)

@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -82,10 +83,23 @@ bool stream_is_control(const unsigned char *text, size_t length)
 	return (length == 2 && text[0] == 0xc2 && text[1] < 0xa0) || is_format(text);
 }
 
+/* Whether any of eight bytes is a control character or no ASCII. */
+static bool any_special(const unsigned char *text)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	uint64_t bytes;
+
+	memcpy(&bytes, text, sizeof(bytes));
+	/* the highest bit of the first such byte is set: only others before it carry into it */
+	return (bytes | (bytes + ones) | (bytes - ' ' * ones)) & 0x80 * ones;
+}
+
 size_t stream_plain_length(const unsigned char *text, size_t room)
 {
 	size_t length = 0;
 
+	while (room - length >= sizeof(uint64_t) && !any_special(text + length))
+		length += sizeof(uint64_t);
 	while (length < room && text[length] >= ' ' && text[length] < 0x7f)
 		length++;
 	return length;

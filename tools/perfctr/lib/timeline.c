@@ -68,17 +68,11 @@ static int allocate_bins(struct filler *f)
 	return 0;
 }
 
-/* Without any time the mean is the last value. */
-static double add_to_mean(struct mean *mean, double value, uint64_t ns)
-{
-	mean_add(mean, value, ns);
-	return mean->ns ? mean_of(mean) : value;
-}
-
 static void add_point(struct filler *f, size_t line, const struct values_item *item)
 {
 	const size_t n = f->t->bin_count - 1;
 	struct timeline_line *l = &f->t->lines[line];
+	struct mean *mean = &f->means[line * f->capacity + n];
 	const double value = item->number;
 
 	l->count[n] = l->is_rate ? l->count[n] + item->count : item->count;
@@ -94,9 +88,24 @@ static void add_point(struct filler *f, size_t line, const struct values_item *i
 		l->min[n] = value;
 	if (!(value <= l->max[n]))
 		l->max[n] = value;
-	l->mean[n] = add_to_mean(&f->means[line * f->capacity + n], value, item->ran_ns);
-	l->average =
-		add_to_mean(&f->means[f->t->line_count * f->capacity + line], value, item->ran_ns);
+	/* without any time the mean is the last value */
+	l->mean[n] = l->average = value;
+	mean_add(mean, value, item->ran_ns);
+	mean_add(&f->means[f->t->line_count * f->capacity + line], value, item->ran_ns);
+}
+
+static void finish_means(struct filler *f)
+{
+	const struct mean *mean = f->means;
+	struct timeline *t = f->t;
+
+	for (struct timeline_line *l = t->lines; l < t->lines + t->line_count; l++)
+		for (size_t n = 0; n < f->capacity; n++, mean++)
+			if (mean->ns)
+				l->mean[n] = mean_of(mean);
+	for (struct timeline_line *l = t->lines; l < t->lines + t->line_count; l++, mean++)
+		if (mean->ns)
+			l->average = mean_of(mean);
 }
 
 /* The bin of the next sample: a new one after a pause too, as long as the rest fits. */
@@ -169,6 +178,7 @@ int timeline_fill(const struct app *app, struct capture_file *file,
 		status = EXIT_FAILED;
 	} else {
 		status = capture_file_each(app, file, take_sample, &f);
+		finish_means(&f);
 	}
 	/* the rate is that of the time in which it was measured; the timeline owns its rows */
 	for (size_t n = 0; !status && n < timeline->line_count; n++)

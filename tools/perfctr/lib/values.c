@@ -7,7 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NO_LINE = -1 };
+/* a line that a counter of a block contributes to: that of the block, of its type, or as named */
+struct values_target {
+	size_t line;
+	unsigned char n, bit; /* of the counter: its number in the block and its bit in the masks */
+	unsigned char shift; /* of its value */
+};
 
 /*
  * Lines that a block of a sample contributes to. Found once, because all samples of a session have
@@ -16,10 +21,8 @@ enum { NO_LINE = -1 };
 struct values_source {
 	struct perfctr_block block;
 	struct perfctr_block_pmu pmu;
-	/* by bit of the counter: line of the block, of its type, of the block as named */
-	int lines[DRM_PERFCTR_SECTION_COUNTERS];
-	int sum_lines[DRM_PERFCTR_SECTION_COUNTERS];
-	int named_lines[DRM_PERFCTR_SECTION_COUNTERS];
+	struct values_target targets[3 * DRM_PERFCTR_SECTION_COUNTERS];
+	size_t target_count;
 };
 
 static void add_lines(struct values *v, const struct rows *rows, bool is_block)
@@ -142,8 +145,15 @@ static bool is_of_block(const struct perfctr_totals_block_info *i, const struct 
 		(i->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || !strcmp(i->pmu, s->pmu.name)));
 }
 
+/* kinds of lines */
+enum { OF_BLOCK, OF_TYPE, AS_NAMED, LINE_KINDS };
+
+/* by kind of line and bit of the counter: the line's number from 1 on; 0: none */
+typedef size_t source_lines[LINE_KINDS][DRM_PERFCTR_SECTION_COUNTERS];
+
 /* Find the lines of a source among those of blocks with its type and so on, and an index. */
-static void find_lines_of(const struct values *v, struct values_source *s, unsigned int index)
+static void find_lines_of(const struct values *v, const struct values_source *s, unsigned int index,
+			  source_lines lines)
 {
 	const uint64_t key = key_of(s->block.type, index, s->block.section, s->block.set);
 	size_t low = 0, high = v->by_block_count;
@@ -159,27 +169,53 @@ static void find_lines_of(const struct values *v, struct values_source *s, unsig
 	for (; low < v->by_block_count && line_key(v, v->by_block[low]) == key; low++) {
 		const size_t n = v->by_block[low];
 		const struct row *row = v->lines[n].row;
-		unsigned int bit = row->position % DRM_PERFCTR_SECTION_COUNTERS;
 
-		if (!is_of_block(row->info, s))
-			continue;
-		if (v->lines[n].is_block)
-			s->lines[bit] = (int)n;
-		else if (row->parts)
-			s->sum_lines[bit] = (int)n;
-		else
-			s->named_lines[bit] = (int)n;
+		if (is_of_block(row->info, s))
+			lines[v->lines[n].is_block ? OF_BLOCK :
+			      row->parts	   ? OF_TYPE :
+					   AS_NAMED][row->position % DRM_PERFCTR_SECTION_COUNTERS] =
+				n + 1;
+	}
+}
+
+static void find_targets(const struct values *v, struct values_source *s)
+{
+	source_lines lines = { 0 };
+	unsigned char n = 0;
+
+	find_lines_of(v, s, DRM_PERFCTR_INDEX_ALL, lines);
+	find_lines_of(v, s, s->block.index, lines);
+	s->target_count = 0;
+	for (uint64_t mask = s->block.enable_mask; mask; n++, mask &= mask - 1) {
+		const unsigned int bit = (unsigned int)__builtin_ctzll(mask);
+
+		for (size_t kind = 0; kind < LINE_KINDS; kind++) {
+			const size_t line = lines[kind][bit];
+			const struct perfctr_counter_desc *desc =
+				line ? v->lines[line - 1].row->desc : NULL;
+
+			if (line)
+				s->targets[s->target_count++] = (struct values_target){
+					.line = line - 1,
+					.n = n,
+					.bit = (unsigned char)bit,
+					.shift = desc ? desc->shift : 0,
+				};
+		}
 	}
 }
 
 static bool is_same_source(const struct values_source *s, const struct perfctr_block *block,
 			   const struct perfctr_block_pmu *pmu)
 {
-	return s->block.type == block->type && s->block.index == block->index &&
-	       s->block.section == block->section && s->block.set == block->set &&
-	       s->block.product == block->product && s->pmu.config == pmu->config &&
-	       s->pmu.config1 == pmu->config1 && s->pmu.config2 == pmu->config2 &&
-	       !strcmp(s->pmu.name, pmu->name);
+	if (s->block.type != block->type || s->block.index != block->index ||
+	    s->block.section != block->section || s->block.set != block->set ||
+	    s->block.product != block->product || s->block.format != block->format ||
+	    s->block.enable_mask != block->enable_mask)
+		return false;
+	return !(block->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY) ||
+	       (s->pmu.config == pmu->config && s->pmu.config1 == pmu->config1 &&
+		s->pmu.config2 == pmu->config2 && !strcmp(s->pmu.name, pmu->name));
 }
 
 static struct values_source *find_source(struct values *v, size_t n,
@@ -201,72 +237,64 @@ static struct values_source *find_source(struct values *v, size_t n,
 		return s;
 	s->block = *block;
 	s->pmu = *pmu;
-	for (size_t bit = 0; bit < DRM_PERFCTR_SECTION_COUNTERS; bit++)
-		s->lines[bit] = s->sum_lines[bit] = s->named_lines[bit] = NO_LINE;
-	find_lines_of(v, s, DRM_PERFCTR_INDEX_ALL);
-	find_lines_of(v, s, s->block.index);
+	find_targets(v, s);
 	return s;
 }
 
 /* a block's span, and what a counter has in it */
 struct part {
-	bool has_span, valid;
+	bool has_span;
 	uint64_t start_ns, end_ns, count, enabled_ns, running_ns;
 };
 
-static void add_count(struct values *v, int line, const struct part *part)
+static void add_span(struct values_item *item, const struct part *part)
 {
-	const struct perfctr_counter_desc *desc;
-	struct values_item *item;
-
-	if (line == NO_LINE)
-		return;
-	item = &v->items[line];
-	desc = v->lines[line].row->desc;
 	if (!item->is_present || part->start_ns < item->start_ns)
 		item->start_ns = part->start_ns;
 	if (part->end_ns > item->end_ns)
 		item->end_ns = part->end_ns;
 	item->has_span |= part->has_span;
 	item->is_present = true;
-	if (!part->valid)
-		return;
+}
+
+static void add_count(struct values_item *item, const struct part *part, unsigned int shift)
+{
 	item->is_measured = true;
-	item->count += part->count << (desc ? desc->shift : 0);
+	item->count += part->count << shift;
 	item->enabled_ns += part->enabled_ns;
 	item->ran_ns += part->running_ns;
 }
 
 static int take_blocks(struct values *v, struct perfctr_sample *sample)
 {
-	struct perfctr_block_pmu pmu;
+	struct perfctr_block_pmu pmu = { 0 };
 	struct perfctr_block block;
 
 	perfctr_decode_rewind(sample);
 	for (size_t n = 0; perfctr_decode_block(sample, &block) > 0; n++) {
-		uint64_t mask = block.enable_mask;
+		const bool takes_turns = block.states & DRM_PERFCTR_STATE_MULTIPLEXED;
 		struct part part = { .start_ns = sample->start_ns, .end_ns = sample->end_ns };
 		const struct values_source *s;
 		uint64_t running_ns;
 
 		perfctr_block_read_times(&block, &part.enabled_ns, &running_ns);
 		part.has_span = perfctr_block_read_span(&block, &part.start_ns, &part.end_ns);
-		memset(&pmu, 0, sizeof(pmu));
-		perfctr_block_read_pmu(&block, &pmu);
+		if (!perfctr_block_read_pmu(&block, &pmu))
+			pmu = (struct perfctr_block_pmu){ 0 };
 		s = find_source(v, n, &block, &pmu);
 		if (!s)
 			return -ENOMEM;
-		for (unsigned int i = 0; mask; i++, mask &= mask - 1) {
-			unsigned int bit = (unsigned int)__builtin_ctzll(mask);
+		for (size_t t = 0; t < s->target_count; t++) {
+			const struct values_target *target = &s->targets[t];
+			struct values_item *item = &v->items[target->line];
 
-			part.count = perfctr_block_value(&block, i);
-			part.running_ns = perfctr_block_running(&block, i);
-			part.valid = block.valid_mask >> bit & 1 &&
-				     (part.running_ns || part.count ||
-				      !(block.states & DRM_PERFCTR_STATE_MULTIPLEXED));
-			add_count(v, s->lines[bit], &part);
-			add_count(v, s->sum_lines[bit], &part);
-			add_count(v, s->named_lines[bit], &part);
+			part.count = perfctr_block_value(&block, target->n);
+			part.running_ns = perfctr_block_running(&block, target->n);
+			add_span(item, &part);
+			/* one that had no turn was not measured */
+			if (block.valid_mask >> target->bit & 1 &&
+			    (!takes_turns || part.running_ns || part.count))
+				add_count(item, &part, target->shift);
 		}
 	}
 	return 0;
