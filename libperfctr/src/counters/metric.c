@@ -269,21 +269,6 @@ static int find_formula(const struct perfctr_totals *totals,
 	return 0;
 }
 
-void totals_free_formulas(struct totals_formulas *all)
-{
-	for (struct totals_formula *f = all->formulas; f < all->formulas + all->count; f++) {
-		for (size_t n = 0; n < f->room; n++) {
-			free(f->scopes[n] ? f->scopes[n]->operands : NULL);
-			free(f->scopes[n]);
-		}
-		free(f->scopes);
-		free(f->text);
-		perfctr_expr_unref(f->expr);
-	}
-	free(all->formulas);
-	free(all);
-}
-
 /* what is computed */
 struct computation {
 	const struct perfctr_totals *totals;

@@ -48,13 +48,28 @@ EXPORT int perfctr_totals_new(struct perfctr_ctx *ctx, struct perfctr_totals **t
 	return 0;
 }
 
+static void free_formulas(struct totals_formulas *all)
+{
+	for (struct totals_formula *f = all->formulas; f < all->formulas + all->count; f++) {
+		for (size_t n = 0; n < f->room; n++) {
+			free(f->scopes[n] ? f->scopes[n]->operands : NULL);
+			free(f->scopes[n]);
+		}
+		free(f->scopes);
+		free(f->text);
+		perfctr_expr_unref(f->expr);
+	}
+	free(all->formulas);
+	free(all);
+}
+
 static void free_totals(struct perfctr_totals *totals)
 {
 	for (size_t n = 0; n < totals->block_count; n++)
 		free(totals->blocks[n]);
 	free(totals->blocks);
 	free(totals->chains);
-	totals_free_formulas(totals->formulas);
+	free_formulas(totals->formulas);
 	perfctr_selection_unref(totals->selection);
 	perfctr_totals_unref(totals->sums);
 	perfctr_ctx_unref(totals->ctx);

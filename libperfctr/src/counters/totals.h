@@ -87,4 +87,3 @@ struct perfctr_totals {
 struct perfctr_totals_block *totals_chain(const struct perfctr_totals *totals, uint16_t type,
 					  uint16_t index);
 
-void totals_free_formulas(struct totals_formulas *formulas);

@@ -81,7 +81,7 @@ static int open_part(struct record *r)
 			continue;
 		if (fd < 0)
 			return -errno;
-		/* by which readers know that it is being written; not every file system has locks */
+		/* so readers know that it is being written; not every file system has locks */
 		flock(fd, LOCK_EX | LOCK_NB);
 		s->named_ms = ms;
 		s->begun_ns = perfctr_time_raw_ns();

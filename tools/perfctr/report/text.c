@@ -91,7 +91,7 @@ static int columns_of(const struct layout *l)
 	       (l->has_range ? 2 * (1 + l->range) : 0);
 }
 
-/* If the table is too wide, drop the range, cut names, give each a line of its own, drop the rate. */
+/* A table that is too wide drops the range, cuts names, then has lines of names, then no rate. */
 static struct layout lay_out(const struct report *report, bool of_blocks)
 {
 	const struct timeline *t = report->timeline;

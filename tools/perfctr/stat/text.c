@@ -288,7 +288,7 @@ static int columns_of(const struct columns *c)
 	       (c->has_range ? 2 + 3 * c->range + (int)strlen("/s") : 0);
 }
 
-/* If the table is too wide, drop the range, cut names, give each a line of its own, drop the rate. */
+/* A table that is too wide drops the range, cuts names, then has lines of names, then no rate. */
 static struct columns lay_out(struct stat_report *report)
 {
 	struct columns c = { .value = 5,
