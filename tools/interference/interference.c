@@ -25,7 +25,7 @@ static void show_progress(const struct contention *c, const struct aggressor *a,
 		snprintf(text, sizeof(text), "alone: run %" PRId64 " of %" PRIu64, run + 1,
 			 3 * c->runs);
 	/* a line that wraps could not be erased */
-	fprintf(stderr, "\r\033[K%.*s", app_columns(stderr, (int)sizeof(text)) - 1, text);
+	fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr, (int)sizeof(text)) - 1, text);
 }
 
 /*

@@ -82,7 +82,7 @@ say(struct checker *k, enum outcome outcome, const char *name, const char *fix, 
 	}
 	fprintf(k->app->out, "%-5s %-11s ", outcome_names[outcome], name);
 	columns_wrap(k->app->out, text, TEXT_COLUMN, TEXT_COLUMN,
-		     app_columns(k->app->out, INT_MAX));
+		     terminal_columns(k->app->out, INT_MAX));
 	/* a command is copied from one line */
 	if (fix)
 		fprintf(k->app->out, "      fix:        %s\n", fix);

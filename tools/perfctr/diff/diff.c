@@ -314,7 +314,7 @@ static void print_capture(const struct diff *d, size_t n, const struct capture_f
 {
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	const char *command = capture_file_text(file, "command");
-	const int columns = app_columns(d->out, INT_MAX);
+	const int columns = terminal_columns(d->out, INT_MAX);
 	char date[64], text[512], number[32], *line;
 
 	if (asprintf(&line, "%s  %s%s%s", file->path, perfctr_device_info(file->device)->name,
@@ -410,7 +410,7 @@ static struct layout lay_out(const struct diff *d)
 	struct layout least = { 5, 7, 5, true, true, 0 };
 	char text[64];
 
-	l.columns = app_columns(d->out, INT_MAX);
+	l.columns = terminal_columns(d->out, INT_MAX);
 	for (size_t n = 0; n < d->count; n++) {
 		const struct change *c = &d->changes[n];
 

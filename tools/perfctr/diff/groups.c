@@ -655,7 +655,7 @@ static struct columns lay_out(const struct groups *g)
 			     .unit = (int)strlen("unit"),
 			     .has_spread = true,
 			     .has_p = true,
-			     .terminal = app_columns(g->out, INT_MAX) };
+			     .terminal = terminal_columns(g->out, INT_MAX) };
 	const bool by = g->options->by;
 	char number[32];
 

@@ -225,7 +225,7 @@ static void print_device(FILE *out, const struct perfctr_device *device,
 static void print_fitting(FILE *out, const struct perfctr_device *device,
 			  const struct permission *permission, const struct clients *clients)
 {
-	const int columns = app_columns(out, INT_MAX);
+	const int columns = terminal_columns(out, INT_MAX);
 	char *text = NULL, *line, *end;
 	size_t size;
 	FILE *memory = open_memstream(&text, &size);

@@ -10,7 +10,6 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 const char *app_reason(int error)
@@ -150,15 +149,6 @@ int app_failed(const struct app *app, int error)
 	default:
 		return EXIT_FAILED;
 	}
-}
-
-int app_columns(FILE *out, int otherwise)
-{
-	struct winsize size;
-
-	if (!ioctl(stream_fd(out), TIOCGWINSZ, &size) && size.ws_col)
-		return size.ws_col;
-	return otherwise;
 }
 
 int app_flush(FILE *out)

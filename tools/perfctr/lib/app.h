@@ -64,9 +64,6 @@ int app_bad_option(const struct app *app);
  */
 int app_failed(const struct app *app, int error);
 
-/* Terminal width of a stream, @otherwise if it is no terminal. */
-int app_columns(FILE *out, int otherwise);
-
 /*
  * Flush @out. Return: 0 if everything was written, else the -errno of the first write that failed;
  * of a stream of stream.h only once.

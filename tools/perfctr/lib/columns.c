@@ -4,6 +4,18 @@
 
 #include <stdbool.h>
 #include <string.h>
+#include <sys/ioctl.h>
+
+#include "stream.h"
+
+int terminal_columns(FILE *out, int otherwise)
+{
+	struct winsize size;
+
+	if (!ioctl(stream_fd(out), TIOCGWINSZ, &size) && size.ws_col)
+		return size.ws_col;
+	return otherwise;
+}
 
 void columns_wrap(FILE *out, const char *text, int column, int indent, int columns)
 {

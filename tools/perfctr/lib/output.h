@@ -104,6 +104,9 @@ void label_text(FILE *out, const char *text, bool quote);
 /* the first line is not indented, further lines are */
 enum { COLUMNS_UNINDENTED = -1 };
 
+/* Terminal width of a stream, @otherwise if it is no terminal. */
+int terminal_columns(FILE *out, int otherwise);
+
 /*
  * Print text, broken between words. Ends with a line feed. A word that is too long for a line gets
  * a line of its own. Several blanks stay within a line, as they align what follows.

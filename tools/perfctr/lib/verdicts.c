@@ -403,7 +403,7 @@ void verdicts_print_note(const struct verdicts *verdicts, FILE *out, const char 
 			 const struct perfctr_counter_desc *desc)
 {
 	struct verdict_note note = { 0 };
-	const int columns = app_columns(out, INT_MAX);
+	const int columns = terminal_columns(out, INT_MAX);
 	char lapsed[LAPSED_BYTES], *text = NULL;
 	FILE *line;
 	size_t size;

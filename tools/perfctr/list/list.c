@@ -173,7 +173,7 @@ static void print_entry(struct lister *l, const char *text, const char *unit, co
 			unsigned int trust)
 {
 	enum { COLUMN = 39, NARROW = 60, NARROW_COLUMN = 6 };
-	const int columns = app_columns(l->app->out, INT_MAX);
+	const int columns = terminal_columns(l->app->out, INT_MAX);
 	const int column = columns < NARROW ? NARROW_COLUMN : COLUMN;
 	const int length = (int)strlen(text);
 	char description[512];
@@ -725,7 +725,7 @@ enum { LIST_COLUMNS = 100, LEAST_COLUMNS = 40 };
 
 int list_run(struct app *app, int argc, char **argv)
 {
-	struct lister l = { .app = app, .width = app_columns(app->out, LIST_COLUMNS) };
+	struct lister l = { .app = app, .width = terminal_columns(app->out, LIST_COLUMNS) };
 	const char *which = NULL;
 	bool json = false, check = false;
 	const struct option_spec options[] = {

@@ -16,6 +16,7 @@
 
 #include "commands.h"
 #include "lib/capture_file.h"
+#include "lib/output.h"
 #include "common/number.h"
 
 enum {
@@ -226,7 +227,7 @@ static void show_progress(struct record *r, uint64_t now_ns)
 		 (double)status.lost_ns * 1e-9,
 		 r->command.argv ? "until the command ends" : "Ctrl-C ends");
 	/* a line that wraps could not be erased */
-	fprintf(stderr, "\r\033[K%.*s", app_columns(stderr, (int)sizeof(text)) - 1, text);
+	fprintf(stderr, "\r\033[K%.*s", terminal_columns(stderr, (int)sizeof(text)) - 1, text);
 	r->progress_on_screen = true;
 }
 

@@ -15,7 +15,7 @@ static void print_field(FILE *out, const char *name, const char *value)
 	if (!value || !*value)
 		return;
 	fprintf(out, " %-10s ", name);
-	columns_wrap(out, value, FIELD_COLUMN, FIELD_COLUMN, app_columns(out, INT_MAX));
+	columns_wrap(out, value, FIELD_COLUMN, FIELD_COLUMN, terminal_columns(out, INT_MAX));
 }
 
 static void print_session(const struct report *report)
@@ -95,12 +95,13 @@ static int columns_of(const struct layout *l)
 static struct layout lay_out(const struct report *report, bool of_blocks)
 {
 	const struct timeline *t = report->timeline;
-	struct layout l = { VALUE_WIDTH, UNIT_WIDTH, EVENT_WIDTH, RATE_WIDTH, RANGE_WIDTH, true, 0 };
+	struct layout l = { VALUE_WIDTH, UNIT_WIDTH, EVENT_WIDTH,
+			    RATE_WIDTH, RANGE_WIDTH, true, 0 };
 	struct layout least = { 5, 4, 5, RATE_WIDTH, RANGE_WIDTH, true, 0 };
 	char value[64], rate[48];
 	double scale;
 
-	l.columns = app_columns(report->out, INT_MAX);
+	l.columns = terminal_columns(report->out, INT_MAX);
 	for (size_t n = 0; n < t->line_count; n++) {
 		const struct row *row = t->lines[n].row;
 
@@ -197,7 +198,7 @@ static void print_table(const struct report *report, const char *title, bool of_
 static void print_marks(const struct report *report)
 {
 	enum { MOST_NAMES = 20, NARROW = 60 };
-	const bool is_narrow = app_columns(report->out, INT_MAX) < NARROW;
+	const bool is_narrow = terminal_columns(report->out, INT_MAX) < NARROW;
 	const struct {
 		int count, time, mean;
 	} w = { is_narrow ? 5 : 10, is_narrow ? 9 : 12, is_narrow ? 0 : 13 };

@@ -73,7 +73,7 @@ static void __attribute__((format(printf, 3, 4)))
 print_line(struct stat_report *report, const char *amount, const char *format, ...)
 {
 	enum { AMOUNT = 15, INDENT = 5 };
-	const int columns = app_columns(report->out, INT_MAX);
+	const int columns = terminal_columns(report->out, INT_MAX);
 	char text[1024];
 	va_list args;
 
@@ -96,7 +96,7 @@ static struct columns lay_out_interval(struct stat_report *report, const struct 
 			     .unit = 18,
 			     .event = (int)strlen("event"),
 			     .has_rate = true,
-			     .terminal = app_columns(report->out, INT_MAX) };
+			     .terminal = terminal_columns(report->out, INT_MAX) };
 	struct columns narrow = { .time = 11,
 				  .value = 14,
 				  .unit = (int)strlen("unit"),
@@ -204,7 +204,7 @@ static void print_command(struct stat_report *report)
 	fputc(':', out);
 	fclose(out);
 	fputs("\n ", report->out);
-	columns_wrap(report->out, text, 1, 5, app_columns(report->out, INT_MAX));
+	columns_wrap(report->out, text, 1, 5, terminal_columns(report->out, INT_MAX));
 	fputc('\n', report->out);
 	free(text);
 }
@@ -296,7 +296,7 @@ static struct columns lay_out(struct stat_report *report)
 			     .event = 5,
 			     .rate = 11,
 			     .range = 9,
-			     .terminal = app_columns(report->out, INT_MAX) };
+			     .terminal = terminal_columns(report->out, INT_MAX) };
 	struct columns wide;
 
 	for (size_t n = 0; n < report->count; n++)
@@ -465,7 +465,7 @@ static void print_scope(struct stat_report *report, const struct stat_device *de
 		fclose(events);
 	if (found)
 		columns_wrap(report->out, text, COLUMNS_UNINDENTED, 5,
-			     app_columns(report->out, INT_MAX));
+			     terminal_columns(report->out, INT_MAX));
 	free(text);
 	if (!counting_excludes(&report->options->counting))
 		return;

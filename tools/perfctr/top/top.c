@@ -12,10 +12,11 @@
 #include "commands.h"
 #include "lib/counting.h"
 #include "lib/device.h"
-#include "common/number.h"
 #include "lib/json.h"
 #include "lib/option.h"
+#include "lib/output.h"
 #include "lib/signals.h"
+#include "common/number.h"
 #include "views.h"
 #include "screen.h"
 
@@ -348,7 +349,7 @@ static int run_snapshot(struct top *t)
 	if (t->json)
 		print_json(t);
 	else
-		print_view(t, app_columns(t->app->out, SNAPSHOT_COLUMNS));
+		print_view(t, terminal_columns(t->app->out, SNAPSHOT_COLUMNS));
 	return EXIT_FINE;
 }
 
@@ -375,7 +376,7 @@ static int run_plain(struct top *t)
 			continue;
 		if (updates)
 			fputc('\n', t->app->out);
-		print_view(t, app_columns(t->app->out, SNAPSHOT_COLUMNS));
+		print_view(t, terminal_columns(t->app->out, SNAPSHOT_COLUMNS));
 		/* app_main() says why */
 		if (ferror(t->app->out))
 			break;
