@@ -50,7 +50,9 @@ EXPORT int perfctr_totals_new(struct perfctr_ctx *ctx, struct perfctr_totals **t
 
 static void free_formulas(struct totals_formulas *all)
 {
-	for (struct totals_formula *f = all->formulas; f < all->formulas + all->count; f++) {
+	for (size_t i = 0; i < all->count; i++) {
+		struct totals_formula *f = &all->formulas[i];
+
 		for (size_t n = 0; n < f->room; n++) {
 			free(f->scopes[n] ? f->scopes[n]->operands : NULL);
 			free(f->scopes[n]);
