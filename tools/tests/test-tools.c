@@ -791,12 +791,12 @@ TEST("an owner has an eighth of the series, in which its newest ones take the ol
 		use_gpu(&uses, n, 100, true);
 	for (unsigned int n = 0; n < 1000; n++) {
 		snprintf(command, sizeof(command), "evil%u", n);
-		uses_take(&uses, &(struct perfctr_client_use){
-					 .event = "i915@0000:00:02.0:engine-render",
-					 .cgroup = user,
-					 .command = command,
-					 .ns = 1,
-					 .engines = 1 });
+		uses_take(&uses,
+			  &(struct perfctr_client_use){ .event = "i915@0000:00:02.0:engine-render",
+							.cgroup = user,
+							.command = command,
+							.ns = 1,
+							.engines = 1 });
 		if (n % 50 == 49)
 			uses_shown(&uses);
 	}

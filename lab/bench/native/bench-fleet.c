@@ -191,7 +191,7 @@ int main(void)
 			error = begin(new, &app);
 		}
 		for (unsigned int g = 1; !error && g <= GENERATIONS; g++, id += GENERATION) {
-			for (unsigned int n = 0; !error && n <= is_last; n++) {
+			for (unsigned int n = 0; !error && n < (is_last ? 2 : 1); n++) {
 				error = live_and_end(&fleets[n], id);
 				if (!error && g % SCRAPED == 0)
 					error = scrape(&fleets[n]);

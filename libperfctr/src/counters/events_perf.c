@@ -82,10 +82,9 @@ static int add_generic(struct event_parser *p, const struct pmu *pmu, const char
 		       const struct pmu_event *event, struct drm_perfctr_block_request *r)
 {
 	char text[EVENT_BYTES];
-	const struct selection_label label = { .text = text,
-					       .unit = event->unit,
-					       .scale = event->scale,
-					       .is_chosen = *event->name };
+	const struct selection_label label = {
+		.text = text, .unit = event->unit, .scale = event->scale, .is_chosen = *event->name
+	};
 	struct cpu_list cpus = { 0 };
 	int error = 0;
 

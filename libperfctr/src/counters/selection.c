@@ -110,10 +110,14 @@ static bool make_room(struct perfctr_selection *s)
 	if (count & (count - 1))
 		return true;
 	requests = realloc(s->requests, room * sizeof(*requests));
-	s->requests = requests ? requests : s->requests;
+	if (!requests)
+		return false;
+	s->requests = requests;
 	labels = realloc(s->labels, room * sizeof(*labels));
-	s->labels = labels ? labels : s->labels;
-	return requests && labels;
+	if (!labels)
+		return false;
+	s->labels = labels;
+	return true;
 }
 
 int selection_append(struct perfctr_selection *s, const struct drm_perfctr_block_request *request,

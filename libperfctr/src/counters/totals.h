@@ -86,4 +86,3 @@ struct perfctr_totals {
 /* The chain of blocks of a type and an index, among others; NULL: there are none. */
 struct perfctr_totals_block *totals_chain(const struct perfctr_totals *totals, uint16_t type,
 					  uint16_t index);
-

@@ -60,8 +60,8 @@ static struct row *new_row(struct rows *rows, struct names *names)
 	row = &rows->rows[rows->count];
 	*row = (struct row){ .scale = 1, .running_ratio = 1, .rate = NAN };
 	if (rows->device)
-		row->prefix = (size_t)snprintf(names->event, sizeof(names->event), "%.64s:",
-					       rows->device);
+		row->prefix = (size_t)snprintf(names->event, sizeof(names->event),
+					       "%.64s:", rows->device);
 	return row;
 }
 

@@ -95,8 +95,9 @@ static int columns_of(const struct layout *l)
 static struct layout lay_out(const struct report *report, bool of_blocks)
 {
 	const struct timeline *t = report->timeline;
-	struct layout l = { VALUE_WIDTH, UNIT_WIDTH, EVENT_WIDTH,
-			    RATE_WIDTH, RANGE_WIDTH, true, 0 };
+	struct layout l = {
+		VALUE_WIDTH, UNIT_WIDTH, EVENT_WIDTH, RATE_WIDTH, RANGE_WIDTH, true, 0,
+	};
 	struct layout least = { 5, 4, 5, RATE_WIDTH, RANGE_WIDTH, true, 0 };
 	char value[64], rate[48];
 	double scale;
