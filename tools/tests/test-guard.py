@@ -153,10 +153,11 @@ def delayed(budget, is_over):
 
 
 def no_events():
-    """Why nothing can be guarded here; None: it can."""
+    """Why nothing can be guarded here; None: it can, or fails for another reason."""
+    reason = "this kernel has no perf events"
     done = subprocess.run((PERFCTR, "stat", "-d", "local", "-e", "page-faults", "--", "true"),
-                          capture_output=True, check=False)
-    return "this kernel has no perf events" if done.returncode else None
+                          capture_output=True, text=True, check=False)
+    return reason if reason in done.stderr else None
 
 
 def losses_in(records):
@@ -167,8 +168,9 @@ def losses_in(records):
 def a_sampler_that_stands_still():
     """a sampler that stands still for longer than the window is a loss: the target is held, or let
     go, as on_loss says, and the guard ends with status 1"""
-    if no_events():
-        return no_events()
+    reason = no_events()
+    if reason:
+        return reason
     for policy in "freeze", "release":
         records, process, _ = delayed(f"window=200ms on_loss={policy}", lambda log, seconds:
                                       '"loss"' in log or seconds > 1.5)
@@ -186,8 +188,9 @@ def a_sampler_that_stands_still():
 def the_default_window():
     """a budget without a window has one of a hundred periods; a sampler that a busy host delays by
     40 ms is no loss of it, but one of a window of 10 ms"""
-    if no_events():
-        return no_events()
+    reason = no_events()
+    if reason:
+        return reason
     tries = []
     for _ in range(5):
         records, process, seconds = delayed("", lambda log, seconds: seconds > 0.04)
