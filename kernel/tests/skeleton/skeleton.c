@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The smallest driver that offers counters: docs/adding.md explains it, and its numbers are the
+ * The smallest driver that offers counters: kernel/README.md explains it, and its numbers are the
  * steps there. The hardware, a few 32-bit counters that wrap, is memory; writing a number to the
  * device's attribute "work" lets it count.
  */
