@@ -43,6 +43,21 @@ class Machine:
 
     def close(self):
         shutil.rmtree(self.root, ignore_errors=True)
+        shutil.rmtree(self.root + "-programs", ignore_errors=True)
+
+    def for_others(self):
+        """Let other users run perfctr: copies, because the folder of the build may be closed to
+        them, as root's is."""
+        programs = self.root + "-programs"
+        os.makedirs(programs)
+        for name in "perfctr", "perfctr-exporter":
+            shutil.copy(os.path.join(os.path.dirname(self.perfctr), name), programs)
+        self.library = shutil.copy(self.library, programs)
+        self.perfctr = os.path.join(programs, "perfctr")
+        os.chmod(programs, 0o755)
+        os.chmod(self.root, 0o755)
+        self.put("/perf.log", b"")
+        os.chmod(self.root + "/perf.log", 0o666)
 
     def put(self, path, content):
         """Write a file at once: bytes as they are, a text with a line feed at its end."""

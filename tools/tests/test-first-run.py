@@ -90,15 +90,8 @@ def node():
         os.chmod(m.root + "/dev/dri/renderD128", 0o600)
         if os.geteuid():
             return "a file that its owner cannot open takes another user"
-        os.chmod(m.root, 0o755)
-        m.put("/perf.log", "")
-        os.chmod(m.root + "/perf.log", 0o666)
-        options = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
-        try:
-            m.run("--version", **options)
-        except PermissionError:
-            return "another user cannot reach this folder"
-        causes(2, m, **options)
+        m.for_others()
+        causes(2, m, user=NOBODY, group=NOBODY, extra_groups=[])
     return None
 
 
