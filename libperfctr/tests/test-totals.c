@@ -152,6 +152,52 @@ TEST_WITH(begin, end, "of a sample that becomes malformed nothing is added")
 	EQUAL(perfctr_totals_block_info(perfctr_totals_block(totals, 1))->blocks, 1);
 }
 
+/* Samples of a block with these counters, each of which counts what its position is. */
+static void add_positions(uint64_t mask, uint64_t valid)
+{
+	uint64_t values[64];
+	size_t count = 0;
+
+	for (uint64_t left = mask; left; left &= left - 1)
+		values[count++] = (uint64_t)__builtin_ctzll(left);
+	sample_begin(&w)->seq = next_seq++;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, mask, values)->valid_mask = valid;
+	add();
+}
+
+TEST_WITH(begin, end, "totals of a counter stay where they are when others come")
+{
+	const struct perfctr_total *first, *last;
+	struct perfctr_totals *sum;
+
+	add_positions(1ULL << 63 | 1 << 8, UINT64_MAX);
+	EQUAL(perfctr_totals_counter_count(perfctr_totals_block(totals, 0)), 2);
+	first = counter(totals, 0, 0);
+	last = counter(totals, 0, 1);
+	EQUAL(first->position, 8);
+	EQUAL(last->position, 63);
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	/* in the group of the first one, in no group yet, and all at once */
+	add_positions(1ULL << 63 | 1 << 9 | 1 << 8 | 1 << 1, ~(1ULL << 9));
+	EQUAL(perfctr_totals_block_count(totals), 1);
+	EQUAL(perfctr_totals_counter_count(perfctr_totals_block(totals, 0)), 4);
+	add_positions(UINT64_MAX, UINT64_MAX);
+	EQUAL(perfctr_totals_counter_count(perfctr_totals_block(totals, 0)), 64);
+	CHECK(first == counter(totals, 0, 8) && last == counter(totals, 0, 63));
+	for (size_t n = 0; n < 64; n++) {
+		const struct perfctr_total *t = counter(totals, 0, n);
+
+		EQUAL(t->position, n);
+		EQUAL(t->measured, n == 8 || n == 63 ? 3 : n == 1 ? 2 : 1);
+		EQUAL(t->missed, n == 9);
+		EQUAL(t->sum, n * t->measured);
+		EQUAL(t->min, n);
+	}
+	EQUAL(perfctr_totals_counter_count(perfctr_totals_block(sum, 0)), 2);
+	EQUAL(counter(sum, 0, 1)->sum, 63);
+	perfctr_totals_unref(sum);
+}
+
 TEST_WITH(begin, end, "large counts stay exact")
 {
 	const uint64_t odd = (UINT64_C(1) << 53) + 1;

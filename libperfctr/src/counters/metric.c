@@ -29,7 +29,8 @@ static const struct perfctr_total *find_counter(const struct perfctr_totals_bloc
 	uint64_t mask;
 
 	for (mask = b->mask; mask; mask &= mask - 1) {
-		const struct perfctr_total *t = &b->counters[__builtin_ctzll(mask)];
+		const unsigned int n = (unsigned int)__builtin_ctzll(mask);
+		const struct perfctr_total *t = totals_total(b, n);
 
 		if (t->desc && !strcmp(t->desc->name, name))
 			return t;

@@ -65,10 +65,17 @@ static void free_formulas(struct totals_formulas *all)
 	free(all);
 }
 
+static void free_block(struct perfctr_totals_block *b)
+{
+	for (size_t n = 0; n < ARRAY_SIZE(b->groups); n++)
+		free(b->groups[n]);
+	free(b);
+}
+
 static void free_totals(struct perfctr_totals *totals)
 {
 	for (size_t n = 0; n < totals->block_count; n++)
-		free(totals->blocks[n]);
+		free_block(totals->blocks[n]);
 	free(totals->blocks);
 	free(totals->chains);
 	free_formulas(totals->formulas);
@@ -149,13 +156,28 @@ static void describe(const struct perfctr_totals *totals, struct perfctr_totals_
 	i->pmu = b->pmu;
 }
 
-/* Describe counters that the block did not have before this sample. */
-static void add_counters(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
+static size_t counters_of_group(const struct perfctr_totals_block *b)
+{
+	return b->room < TOTALS_GROUP ? b->room : TOTALS_GROUP;
+}
+
+/* Return: the memory of a new counter; NULL: there is none. */
+static struct perfctr_total *new_counter(struct perfctr_totals_block *b, unsigned int n)
+{
+	struct totals_counter **group = &b->groups[n / TOTALS_GROUP];
+
+	if (!*group)
+		*group = calloc(counters_of_group(b), sizeof(**group));
+	return *group ? &totals_counter(b, n)->total : NULL;
+}
+
+/* Describe counters that the block did not have before this sample. Return: false: no memory. */
+static bool add_counters(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
 			 uint64_t mask)
 {
 	for (mask &= ~(b->mask | b->pending.seen); mask; mask &= mask - 1) {
 		unsigned int bit = (unsigned int)__builtin_ctzll(mask);
-		struct perfctr_total *t = &b->counters[bit];
+		struct perfctr_total *t = new_counter(b, bit);
 		struct counter_key key = {
 			.type = b->info.type,
 			.index = b->info.index,
@@ -166,6 +188,8 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 			.config = b->info.config,
 		};
 
+		if (!t)
+			return false;
 		t->position = (uint16_t)key.position;
 		t->desc = counter_key_desc(totals->selection, &key);
 		if (t->desc && t->desc->kind == PERFCTR_KIND_LEVEL)
@@ -173,6 +197,7 @@ static void add_counters(const struct perfctr_totals *totals, struct perfctr_tot
 		if (t->desc && t->desc->shift)
 			b->shifted |= UINT64_C(1) << bit;
 	}
+	return true;
 }
 
 static struct perfctr_totals_block **chain_of(const struct perfctr_totals *t, uint16_t type,
@@ -233,22 +258,6 @@ static unsigned int room_of(const struct perfctr_block *block)
 		       DRM_PERFCTR_SECTION_COUNTERS;
 }
 
-static size_t bytes_of(unsigned int room)
-{
-	return sizeof(struct perfctr_totals_block) +
-	       room * (sizeof(struct perfctr_total) + 2 * sizeof(uint64_t));
-}
-
-static uint64_t *pending_values(struct perfctr_totals_block *b)
-{
-	return (uint64_t *)(b->counters + b->room);
-}
-
-static uint64_t *pending_running(struct perfctr_totals_block *b)
-{
-	return pending_values(b) + b->room;
-}
-
 /* Find or create the totals block for a block of a sample. */
 static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 					       const struct perfctr_block *block,
@@ -269,7 +278,7 @@ static struct perfctr_totals_block *find_block(struct perfctr_totals *t,
 	for (b = totals_chain(t, block->type, index); b; b = b->next)
 		if (is_block(b, block, index, pmu) && b->room >= room_of(block))
 			return b;
-	b = calloc(1, bytes_of(room_of(block)));
+	b = calloc(1, sizeof(*b));
 	if (!b)
 		return NULL;
 	b->room = room_of(block);
@@ -310,48 +319,51 @@ static bool shift(const struct perfctr_total *t, uint64_t *value)
 static void collect_counters(struct perfctr_totals_block *b, const struct perfctr_block *block)
 {
 	const uint64_t valid = block->valid_mask, special = b->shifted | ~valid;
-	uint64_t *values = pending_values(b), *running = pending_running(b), overflow = 0;
+	uint64_t overflow = 0;
 	unsigned int n = 0;
 
 	for (uint64_t mask = block->enable_mask; mask; n++, mask &= mask - 1) {
 		const unsigned int bit = (unsigned int)__builtin_ctzll(mask);
+		struct totals_counter *c = totals_counter(b, bit);
 		uint64_t value = perfctr_block_value(block, n);
 
 		if (special >> bit & 1) {
 			if (!(valid >> bit & 1))
 				continue;
-			if (shift(&b->counters[bit], &value))
+			if (shift(&c->total, &value))
 				overflow |= UINT64_C(1) << bit;
 		}
 		/* rare: without the hint each counter pays for it */
-		if (__builtin_expect(__builtin_add_overflow(values[bit], value, &values[bit]), 0))
+		if (__builtin_expect(__builtin_add_overflow(c->pending, value, &c->pending), 0))
 			overflow |= UINT64_C(1) << bit;
 	}
 	n = 0;
 	for (uint64_t mask = block->running ? block->enable_mask : 0; mask; mask &= mask - 1)
-		running[__builtin_ctzll(mask)] += perfctr_block_running(block, n++);
+		totals_counter(b, (unsigned int)__builtin_ctzll(mask))->pending_ns +=
+			perfctr_block_running(block, n++);
 	b->pending.has_running |= block->running != NULL;
 	b->pending.measured |= valid;
 	b->pending.missed |= block->enable_mask & ~valid;
 	b->pending.overflow |= overflow;
 }
 
-/* Collect a block of a sample in the pending members. */
-static void collect(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
+/* Collect a block of a sample in the pending members. Return: false: no memory. */
+static bool collect(const struct perfctr_totals *totals, struct perfctr_totals_block *b,
 		    const struct perfctr_block *block, const struct perfctr_block_pmu *pmu,
 		    const struct perfctr_sample *sample)
 {
 	struct totals_pending *p = &b->pending;
 	uint64_t enabled_ns, running_ns;
 
-	add_counters(totals, b, block->enable_mask);
 	p->is_touched = true;
+	if (!add_counters(totals, b, block->enable_mask))
+		return false;
 	p->seen |= block->enable_mask;
 	p->states |= block->states;
 	add_block_span(p, block, sample);
 	/* what belongs to another partition is no part of a sum */
 	if (totals->by_type && block->states & DRM_PERFCTR_STATE_UNAVAILABLE && !block->valid_mask)
-		return;
+		return true;
 	collect_counters(b, block);
 	p->blocks++;
 	p->clock_cycles += block->clock_cycles;
@@ -360,6 +372,7 @@ static void collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 		p->time_running += running_ns;
 	}
 	p->is_of_other_cpu |= b->info.is_pmu && b->info.cpu != pmu->cpu;
+	return true;
 }
 
 static void fold_count(struct perfctr_total *t, uint64_t value)
@@ -386,21 +399,44 @@ static void fold_level(struct perfctr_total *t, uint64_t value)
 	t->sum = value;
 }
 
+/* Fold a counter in that is a level, overflows, was not measured, or has a time of its own. */
+static void fold_other(struct perfctr_totals_block *b, unsigned int bit)
+{
+	const struct totals_pending *p = &b->pending;
+	const uint64_t one = UINT64_C(1) << bit;
+	struct totals_counter *c = totals_counter(b, bit);
+
+	if (p->measured & b->levels & one)
+		fold_level(&c->total, c->pending);
+	else if (p->measured & one)
+		fold_count(&c->total, c->pending);
+	c->total.overflow |= (p->overflow & ~b->levels & one) != 0;
+	c->total.missed += (p->missed & one) != 0;
+	c->total.running_ns += c->pending_ns;
+	c->pending_ns = 0;
+}
+
+/* Fold the counters of a block in, most of which were measured, and only so. */
 static void fold_counters(struct perfctr_totals_block *b)
 {
 	const struct totals_pending *p = &b->pending;
-	const uint64_t *values = pending_values(b), *running = pending_running(b);
+	const uint64_t all = p->measured | p->missed;
+	const uint64_t plain =
+		p->has_running ? 0 : p->measured & ~(p->missed | p->overflow | b->levels);
 
-	for (uint64_t mask = p->measured & ~b->levels; mask; mask &= mask - 1)
-		fold_count(&b->counters[__builtin_ctzll(mask)], values[__builtin_ctzll(mask)]);
-	for (uint64_t mask = p->measured & b->levels; mask; mask &= mask - 1)
-		fold_level(&b->counters[__builtin_ctzll(mask)], values[__builtin_ctzll(mask)]);
-	for (uint64_t mask = p->overflow & ~b->levels; mask; mask &= mask - 1)
-		b->counters[__builtin_ctzll(mask)].overflow = 1;
-	for (uint64_t mask = p->missed; mask; mask &= mask - 1)
-		b->counters[__builtin_ctzll(mask)].missed++;
-	for (uint64_t mask = p->has_running ? p->measured | p->missed : 0; mask; mask &= mask - 1)
-		b->counters[__builtin_ctzll(mask)].running_ns += running[__builtin_ctzll(mask)];
+	for (unsigned int n = 0; n < DRM_PERFCTR_SECTION_COUNTERS && all >> n; n += TOTALS_GROUP) {
+		struct totals_counter *c = b->groups[n / TOTALS_GROUP];
+
+		for (unsigned int bit = n; bit < n + TOTALS_GROUP && all >> bit; bit++, c++) {
+			if (plain >> bit & 1)
+				fold_count(&c->total, c->pending);
+			else if (all >> bit & 1)
+				fold_other(b, bit);
+			else
+				continue;
+			c->pending = 0;
+		}
+	}
 }
 
 static void fold_block(struct perfctr_totals_block *b)
@@ -427,17 +463,22 @@ static void fold_block(struct perfctr_totals_block *b)
 		i->cpu = -1;
 }
 
-static void clear_pending(struct perfctr_totals_block *b)
+/* Drop what is pending of a part of a sample. */
+static void drop_counters(struct perfctr_totals_block *b)
 {
-	const size_t arrays = b->pending.has_running ? 2 : 1;
+	for (uint64_t mask = b->pending.measured | b->pending.missed; mask; mask &= mask - 1) {
+		struct totals_counter *c = totals_counter(b, (unsigned int)__builtin_ctzll(mask));
 
-	memset(pending_values(b), 0, arrays * b->room * sizeof(uint64_t));
-	memset(&b->pending, 0, sizeof(b->pending));
+		c->pending = c->pending_ns = 0;
+	}
 }
 
 /* Take the pending values of a whole sample into the totals, or drop those of a part of one. */
 static void end_sample(struct perfctr_totals *t, bool is_whole)
 {
+	/* a copy takes fewer cycles than what compilers make of zeros */
+	static const struct totals_pending nothing;
+
 	for (size_t n = 0; n < t->block_count; n++) {
 		struct perfctr_totals_block *b = t->blocks[n];
 
@@ -446,7 +487,9 @@ static void end_sample(struct perfctr_totals *t, bool is_whole)
 		t->shape += is_whole && b->pending.seen & ~b->mask;
 		if (is_whole)
 			fold_block(b);
-		clear_pending(b);
+		else
+			drop_counters(b);
+		b->pending = nothing;
 	}
 	if (t->sums)
 		end_sample(t->sums, is_whole);
@@ -483,11 +526,9 @@ static int collect_block(struct perfctr_totals *t, const struct perfctr_block *b
 
 	if (b && t->sums && !b->sum)
 		b->sum = find_block(t->sums, block, pmu, &from_first);
-	if (!b || (t->sums && !b->sum))
+	if (!b || (t->sums && !b->sum) || !collect(t, b, block, pmu, sample) ||
+	    (t->sums && !collect(t->sums, b->sum, block, pmu, sample)))
 		return perfctr_no_memory(t->ctx);
-	collect(t, b, block, pmu, sample);
-	if (t->sums)
-		collect(t->sums, b->sum, block, pmu, sample);
 	return 0;
 }
 
@@ -519,7 +560,8 @@ EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
 		struct perfctr_totals_block *b = totals->blocks[n];
 
 		for (uint64_t mask = b->mask; mask; mask &= mask - 1) {
-			struct perfctr_total *t = &b->counters[__builtin_ctzll(mask)];
+			struct perfctr_total *t =
+				&totals_counter(b, (unsigned int)__builtin_ctzll(mask))->total;
 
 			*t = (struct perfctr_total){ .desc = t->desc, .position = t->position };
 		}
@@ -541,6 +583,31 @@ EXPORT const struct perfctr_totals *perfctr_totals_by_type(const struct perfctr_
 	return totals->by_type ? totals : totals->sums;
 }
 
+/* Return: a block in no totals; NULL: no memory. */
+static struct perfctr_totals_block *copy_block(const struct perfctr_totals_block *from)
+{
+	const size_t bytes = counters_of_group(from) * sizeof(struct totals_counter);
+	struct perfctr_totals_block *b = malloc(sizeof(*b));
+
+	if (!b)
+		return NULL;
+	*b = *from;
+	memset(b->groups, 0, sizeof(b->groups));
+	b->info.label = b->label;
+	b->info.pmu = b->pmu;
+	for (size_t n = 0; n < ARRAY_SIZE(b->groups); n++) {
+		if (!from->groups[n])
+			continue;
+		b->groups[n] = malloc(bytes);
+		if (!b->groups[n]) {
+			free_block(b);
+			return NULL;
+		}
+		memcpy(b->groups[n], from->groups[n], bytes);
+	}
+	return b;
+}
+
 EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfctr_totals **sum)
 {
 	const struct perfctr_totals *from = perfctr_totals_by_type(totals);
@@ -554,18 +621,14 @@ EXPORT int perfctr_totals_sum(const struct perfctr_totals *totals, struct perfct
 	t->has_seq = from->has_seq;
 	t->next_seq = from->next_seq;
 	for (size_t n = 0; n < from->block_count; n++) {
-		const size_t bytes = bytes_of(from->blocks[n]->room);
-		struct perfctr_totals_block *b = malloc(bytes);
+		struct perfctr_totals_block *b = copy_block(from->blocks[n]);
 
-		if (b)
-			memcpy(b, from->blocks[n], bytes);
 		if (!b || !append_block(t, b)) {
-			free(b);
+			if (b)
+				free_block(b);
 			perfctr_totals_unref(t);
 			return perfctr_no_memory(totals->ctx);
 		}
-		b->info.label = b->label;
-		b->info.pmu = b->pmu;
 	}
 	*sum = t;
 	return 0;
@@ -607,7 +670,7 @@ EXPORT const struct perfctr_total *perfctr_totals_counter(const struct perfctr_t
 
 	while (mask && n--)
 		mask &= mask - 1;
-	return mask ? &block->counters[__builtin_ctzll(mask)] : NULL;
+	return mask ? totals_total(block, (unsigned int)__builtin_ctzll(mask)) : NULL;
 }
 
 EXPORT int perfctr_totals_label(const struct perfctr_selection *selection,
@@ -640,7 +703,9 @@ EXPORT void perfctr_totals_rate(const struct perfctr_totals *totals,
 	for (size_t n = 0; n < totals->block_count; n++) {
 		const struct perfctr_totals_block *b = totals->blocks[n];
 
-		if (total == &b->counters[total->position % DRM_PERFCTR_SECTION_COUNTERS])
+		const unsigned int bit = total->position % DRM_PERFCTR_SECTION_COUNTERS;
+
+		if (b->mask >> bit & 1 && total == totals_total(b, bit))
 			elapsed_ns = b->info.elapsed_ns;
 	}
 	*value = (struct perfctr_value){ 0 };

@@ -4,6 +4,14 @@
 
 #include "base/device.h"
 
+/* counters that have one allocation, which stays where it is */
+#define TOTALS_GROUP 8
+
+struct totals_counter {
+	struct perfctr_total total;
+	uint64_t pending, pending_ns; /* count and time of the current sample, else 0 */
+};
+
 /* what the current sample adds to a block; masks are of counters, as that of the block */
 struct totals_pending {
 	bool is_touched, is_of_other_cpu, has_running;
@@ -21,15 +29,28 @@ struct perfctr_totals_block {
 	char label[PATH_BYTES / 8];
 	char pmu[DRM_PERFCTR_PMU_NAME_BYTES];
 	uint32_t pmu_type;
-	unsigned int room; /* of @counters: 1 of an event of a PMU, else all of a section */
-	uint64_t mask; /* counters seen so far; bit n belongs to counters[n] */
+	unsigned int room; /* for counters: 1 of an event of a PMU, else all of a section */
+	uint64_t mask; /* counters seen so far */
 	uint64_t levels, shifted; /* those that are levels, and whose values are shifted */
 	struct totals_pending pending;
 	struct perfctr_totals_block *sum; /* of its type, in @sums of the totals; NULL: not known */
 	struct perfctr_totals_block *next; /* added later, its type and index have the same chain */
-	/* behind them a pending value of each and a pending time: 0 between samples */
-	struct perfctr_total counters[];
+	/* counter n is in groups[n / TOTALS_GROUP]; NULL: none of these was seen */
+	struct totals_counter *groups[DRM_PERFCTR_SECTION_COUNTERS / TOTALS_GROUP];
 };
+
+/* a counter that was seen, or is in the current sample */
+static inline struct totals_counter *totals_counter(const struct perfctr_totals_block *b,
+						    unsigned int n)
+{
+	return &b->groups[n / TOTALS_GROUP][n % TOTALS_GROUP];
+}
+
+static inline const struct perfctr_total *totals_total(const struct perfctr_totals_block *b,
+						       unsigned int n)
+{
+	return &totals_counter(b, n)->total;
+}
 
 /* what a name in a formula stands for, mostly a counter: the sum of its operands */
 struct totals_name {

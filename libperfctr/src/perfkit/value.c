@@ -133,6 +133,8 @@ static struct fraction in_first_clock(const struct computation *c,
 	return fraction_divide(&result, &frequency_hz);
 }
 
+static const struct perfctr_total not_seen;
+
 /* A need can cover all blocks of a type; *blocks counts them. */
 static struct fraction value_of_need(struct computation *c, const struct kit_need *need, bool first)
 {
@@ -150,7 +152,8 @@ static struct fraction value_of_need(struct computation *c, const struct kit_nee
 			c->clock = b->info.clock;
 			c->frequency_hz = frequency_of(c, totals, b);
 		}
-		one = value_in_block(totals, b, &b->counters[bit]);
+		one = value_in_block(totals, b,
+				     b->mask >> bit & 1 ? totals_total(b, bit) : &not_seen);
 		if (c->entry->info.kind == PERFCTR_PERFKIT_BOTTLENECK)
 			one = in_first_clock(c, totals, b, &one);
 		if (any)

@@ -179,6 +179,7 @@ int timeline_fill(const struct app *app, struct capture_file *file,
 	} else {
 		status = capture_file_each(app, file, take_sample, &f);
 		finish_means(&f);
+		values_end(&timeline->values);
 	}
 	/* the rate is that of the time in which it was measured; the timeline owns its rows */
 	for (size_t n = 0; !status && n < timeline->line_count; n++)

@@ -21,7 +21,7 @@ struct values_target {
 struct values_source {
 	struct perfctr_block block;
 	struct perfctr_block_pmu pmu;
-	struct values_target targets[3 * DRM_PERFCTR_SECTION_COUNTERS];
+	struct values_target *targets;
 	size_t target_count;
 };
 
@@ -119,15 +119,27 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 	return rows_totals(app, file->selection, &values->one);
 }
 
-void values_free(struct values *values)
+void values_end(struct values *values)
 {
-	rows_free(&values->sums);
-	rows_free(&values->blocks);
 	perfctr_totals_unref(values->one);
-	free(values->lines);
 	free(values->items);
+	for (size_t n = 0; n < values->source_count; n++)
+		free(values->sources[n].targets);
 	free(values->sources);
 	free(values->by_block);
+	values->one = NULL;
+	values->items = NULL;
+	values->sources = NULL;
+	values->source_count = 0;
+	values->by_block = NULL;
+}
+
+void values_free(struct values *values)
+{
+	values_end(values);
+	rows_free(&values->sums);
+	rows_free(&values->blocks);
+	free(values->lines);
 	*values = (struct values){ 0 };
 }
 
@@ -178,14 +190,20 @@ static void find_lines_of(const struct values *v, const struct values_source *s,
 	}
 }
 
-static void find_targets(const struct values *v, struct values_source *s)
+/* Return: false: no memory. */
+static bool find_targets(const struct values *v, struct values_source *s)
 {
+	const size_t most = LINE_KINDS * (size_t)__builtin_popcountll(s->block.enable_mask);
 	source_lines lines = { 0 };
 	unsigned char n = 0;
 
+	free(s->targets);
+	s->targets = malloc((most + 1) * sizeof(*s->targets));
+	s->target_count = 0;
+	if (!s->targets)
+		return false;
 	find_lines_of(v, s, DRM_PERFCTR_INDEX_ALL, lines);
 	find_lines_of(v, s, s->block.index, lines);
-	s->target_count = 0;
 	for (uint64_t mask = s->block.enable_mask; mask; n++, mask &= mask - 1) {
 		const unsigned int bit = (unsigned int)__builtin_ctzll(mask);
 
@@ -203,6 +221,7 @@ static void find_targets(const struct values *v, struct values_source *s)
 				};
 		}
 	}
+	return true;
 }
 
 static bool is_same_source(const struct values_source *s, const struct perfctr_block *block,
@@ -237,8 +256,7 @@ static struct values_source *find_source(struct values *v, size_t n,
 		return s;
 	s->block = *block;
 	s->pmu = *pmu;
-	find_targets(v, s);
-	return s;
+	return find_targets(v, s) ? s : NULL;
 }
 
 /* a block's span, and what a counter has in it */

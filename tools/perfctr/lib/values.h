@@ -60,4 +60,7 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
  */
 int values_take(struct values *values, struct perfctr_sample *sample);
 
+/* After the last sample: free what only values_take() needs. The lines stay. */
+void values_end(struct values *values);
+
 void values_free(struct values *values);
