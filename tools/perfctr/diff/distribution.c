@@ -4,40 +4,42 @@
 
 #include <math.h>
 
-enum { STEPS = 512 }; /* of Simpson's rule, even: nine digits up to 100,000 degrees */
+/* of Simpson's rule, even: nine digits up to 100,000 degrees, and for what Newton's steps add */
+enum { STEPS = 512, STEPS_MORE = 64 };
 
-/* @ln_scale: what does not depend on @t */
-static double student_density(double t, double freedom, double ln_scale)
+/* Integral of cos(x)^power. */
+static double cosine_between(double from, double to, double power, int steps)
 {
-	return exp(ln_scale - (freedom + 1) / 2 * log1p(t * t / freedom));
-}
-
-/* Part of the values from 0 to t. The variable is atan(t / s): tails of few degrees are long. */
-static double student_between(double t, double freedom, double ln_scale)
-{
-	const double scale = sqrt(freedom), end = atan(t / scale), step = end / STEPS;
+	const double step = (to - from) / steps;
 	double sum = 0;
 
-	for (int n = 0; n <= STEPS; n++) {
-		const double x = scale * tan(n * step);
-		const int weight = n == 0 || n == STEPS ? 1 : n % 2 ? 4 : 2;
-
-		sum += weight * student_density(x, freedom, ln_scale) * (scale + x * x / scale);
-	}
+	for (int n = 0; n <= steps; n++)
+		sum += (n == 0 || n == steps ? 1 :
+			n % 2		     ? 4 :
+					       2) *
+		       pow(cos(from + n * step), power);
 	return sum * step / 3;
 }
 
+/*
+ * With t = sqrt(freedom) * tan(x), as tails of few degrees are long, the density of x is a power of
+ * its cosine.
+ */
 double student_t_995(double freedom)
 {
+	const double scale = sqrt(freedom);
+	const double density = exp(lgamma((freedom + 1) / 2) - lgamma(freedom / 2)) / sqrt(M_PI);
 	/* the normal distribution's; this side of the mode Newton's steps never pass the goal */
-	const double ln_scale =
-		lgamma((freedom + 1) / 2) - lgamma(freedom / 2) - log(freedom * M_PI) / 2;
-	double t = 2.5758293035489, step;
+	double t = 2.5758293035489, x = atan(t / scale), step;
+	double below = density * cosine_between(0, x, freedom - 1, STEPS);
 
 	do {
-		step = (0.495 - student_between(t, freedom, ln_scale)) /
-		       student_density(t, freedom, ln_scale);
+		const double before = x;
+
+		step = (0.495 - below) * scale / (density * pow(cos(x), freedom + 1));
 		t += step;
+		x = atan(t / scale);
+		below += density * cosine_between(before, x, freedom - 1, STEPS_MORE);
 	} while (fabs(step) > 1e-8 * t);
 	return t;
 }
