@@ -131,7 +131,7 @@ TEST_WITH(begin, end_kit, "formulas of units are of the database")
 	const struct perfctr_metric_desc *unit = NULL;
 	size_t found = 0;
 
-	while ((unit = kit_unit_next(unit))) {
+	while ((unit = perfctr_unit_next(unit))) {
 		struct perfctr_expr *expr;
 		const char *name;
 

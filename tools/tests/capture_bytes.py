@@ -6,7 +6,7 @@ import struct
 REQUEST, LABEL, ANCHOR, TEXT, SESSION, COUNTER, METRIC, STATUS, NAMING, MARK = range(4, 14)
 SAMPLE, OF_SESSION = 16, 17
 SHADER, GENERIC_PMU = 5, 32
-VSOC_CSF, PERF_PMU, UNHEARD_OF = 0x0100, 0x0500, 0x7777
+VSOC_CSF, MALI_V10, PERF_PMU, UNHEARD_OF = 0x0100, 0x020a, 0x0500, 0x7777
 PERIODIC, FINAL, STRETCHED, RESET = 1 << 1, 1 << 3, 1 << 5, 1 << 8
 FRAGMENTS = 8  # position in the shader block of the virtual SoC, see libperfctr/counters
 

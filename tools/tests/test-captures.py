@@ -215,6 +215,47 @@ def tables_fit_the_terminal():
           f"no name is cut: {lines}")
 
 
+def mali(values):
+    """A capture of two shader cores of a Mali-G610, whose samples have 1000 cycles each."""
+    two = [cb.block(cb.SHADER, index, values, product=cb.MALI_V10) for index in range(2)]
+    return b"".join([
+        cb.HEADER, cb.record(cb.TEXT, cb.texts("driver", "testdriver")),
+        cb.record(cb.REQUEST, cb.block_request(cb.SHADER, 0xffff, sum(1 << n for n in values))),
+        *(cb.record(cb.SAMPLE, cb.sample(n, START + n * MS, START + (n + 1) * MS, two))
+          for n in range(3)), cb.status(3)])
+
+
+@test
+def busiest_unit():
+    """report, list: the unit of a GPU that limits, and what helps; no advice where another unit may
+    limit"""
+    fma, filtered = 27, 39
+    for name, values, unit, said, advice in (
+            ("tex", {fma: 100, 28: 200, 29: 10, filtered: 830}, "TEX",
+             "TEX, 83 % of its cycles, of 2 of 8 units counted.", "The texture unit limits."),
+            ("alu", {fma: 600, 28: 200, 29: 10, filtered: 530}, "ALU",
+             "ALU, 81 % of its cycles, of 2 of 8 units counted.", "Arithmetic limits."),
+            ("idle", {filtered: 499}, "TEX", None, ""), ("other", {8: 1000}, None, None, "")):
+        with open(path(name), "wb") as f:
+            f.write(mali(values))
+        shown = run("report", path(name)).stdout.decode()
+        busiest = json.loads(run("report", "-j", path(name)).stdout)["busiest"]
+        page = run("report", "--html", path(name)).stdout.decode()
+        check((busiest and busiest["unit"]) == unit, f"{name}: {busiest}")
+        check(("busiest" in shown, "busiest unit: " in page) == (bool(said),) * 2, name)
+        if said:
+            text = " ".join(shown[shown.index(" busiest"):].split())
+            check(f"busiest {said} {advice}" in text, text)
+            check(f"busiest unit: {said} {advice}" in page, name)
+        if busiest:
+            check(busiest["advice"].startswith(advice) and bool(busiest["advice"]) == bool(advice),
+                  busiest)
+    units = json.loads(run("list", "-ja", "G610").stdout)["units"]
+    check(len(units) == 8 and all(unit["advice"] for unit in units), units)
+    check(b"units of mali_v10 (G310, G510, G610, G710):" in run("list", "-la", "G610").stdout,
+          "list -l has no units")
+
+
 @test
 def names_are_kept():
     """report and diff: a counter requested with its block has its own row, else a sum"""
@@ -1440,6 +1481,7 @@ def captures_of_version_1():
             then = stored(f"{name}.{kind}.json")
             # empty arrays as json-c 0.18 prints them
             now = re.sub(rb'\n *"sample_mean":.*|\n? *"marks(_\w+)?": ?(0|\[\s*\]),', b"", now)
+            now = re.sub(rb'\n? *"busiest": ?(null|\{[^{}]*\}),', b"", now)
             # a count of part of the time is marked now
             now = re.sub(rb'"partial": ?(?:true|false),\s*("running_percent)', rb"\1", now)
             # impossible numbers are looked for now

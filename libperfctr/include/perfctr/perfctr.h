@@ -456,6 +456,19 @@ const struct perfctr_counter_desc *perfctr_counter_of_pmu(const char *pmu, uint6
  */
 const struct perfctr_metric_desc *perfctr_metric_next(const struct perfctr_metric_desc *prev);
 
+/**
+ * perfctr_unit_next() - walk through the units of GPUs of the database
+ * @prev: row from the last call, NULL to begin
+ *
+ * Each unit of a product has two rows: "TEX SOL", the share of its cycles in which it had work, in
+ * %, and "TEX Bottleneck", that in which it also waited for no other unit. The long text of the
+ * second one is what helps if the unit limits, or "". Neither is an event of a selection;
+ * perfctr_totals_metric() computes both.
+ *
+ * Return: the next row, NULL after the last one.
+ */
+const struct perfctr_metric_desc *perfctr_unit_next(const struct perfctr_metric_desc *prev);
+
 /** struct perfctr_filter_desc - one filter of the events of a SoC block */
 struct perfctr_filter_desc {
 	const char *name; /* as in event names and in the PMU's format directory, "src_loc_cpu" */

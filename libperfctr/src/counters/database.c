@@ -191,6 +191,13 @@ EXPORT const struct perfctr_metric_desc *perfctr_metric_next(const struct perfct
 	return database_metric_next(prev, NULL, NULL);
 }
 
+EXPORT const struct perfctr_metric_desc *perfctr_unit_next(const struct perfctr_metric_desc *prev)
+{
+	const struct perfctr_metric_desc *next = prev ? prev + 1 : perfctr_unit_table;
+
+	return next < perfctr_unit_table + perfctr_unit_table_count ? next : NULL;
+}
+
 EXPORT const struct perfctr_filter_desc *perfctr_filter_next(const struct perfctr_filter_desc *prev)
 {
 	const struct perfctr_filter_desc *next = prev ? prev + 1 : perfctr_filter_table;

@@ -445,7 +445,7 @@ add_metrics(struct addition *a, const char *pattern,
 		uint32_t kind = PERFCTR_PERFKIT_METRIC;
 		int error;
 
-		if (next == kit_unit_next)
+		if (next == perfctr_unit_next)
 			kind = strstr(metric->name, " SOL") ? PERFCTR_PERFKIT_SOL :
 							      PERFCTR_PERFKIT_BOTTLENECK;
 		if (!has_block(a->kit->device, metric) || !names_metric(pattern, metric) ||
@@ -481,7 +481,7 @@ static int add_one(struct addition *a, const char *text)
 			return event_error;
 		found = add_metrics(a, text, perfctr_metric_next, false);
 		if (!found)
-			found = add_metrics(a, text, kit_unit_next, false);
+			found = add_metrics(a, text, perfctr_unit_next, false);
 		/* what selects events knows best why there is no event of a block or PMU */
 		if (!found && (event_error == -EINVAL || strchr(text, '/')))
 			return event_error;
@@ -559,7 +559,7 @@ EXPORT int perfctr_perfkit_add_all(struct perfctr_perfkit *kit)
 	if (error >= 0)
 		error = add_metrics(&a, "*", perfctr_metric_next, true);
 	if (error >= 0)
-		error = add_metrics(&a, "*", kit_unit_next, true);
+		error = add_metrics(&a, "*", perfctr_unit_next, true);
 	if (error >= 0 && !a.named)
 		error = perfctr_fail(kit_ctx(kit), -ENOENT, "%s has no counters of a GPU",
 				     kit->device->info.name);

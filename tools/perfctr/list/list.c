@@ -27,7 +27,8 @@ static const char help[] =
 	"one (G610, G1, mali), a name or an id with * ? [], or text that names and short\n"
 	"descriptions have.\n"
 	"\n"
-	"  -l, --long           unit, kind, trust, formula and full description of each\n"
+	"  -l, --long           unit, kind, trust, formula and full description of each,\n"
+	"                       and the units of a GPU, with what helps if one limits\n"
 	"  -a, --all            everything in the database, of all products\n"
 	"  -d, --device DEVICE  node (/dev/dri/renderD128, renderD128), driver, name, local\n"
 	"      --via SOCKET     what the broker (perfctr serve) there lets this user count\n"
@@ -58,6 +59,7 @@ struct lister {
 	bool filters_printed[64];
 	struct json_object *events;
 	struct json_object *metrics;
+	struct json_object *units;
 	struct verdicts *verdicts;
 	bool trusted_only;
 	/* counters that need a footnote, and whether any counter has a mark */
@@ -598,6 +600,42 @@ static void list_metrics(struct lister *l)
 	}
 }
 
+/* --- units of GPUs, which perfkit, report and top compute ------------------ */
+
+static void list_units(struct lister *l)
+{
+	const struct perfctr_metric_desc *m = NULL;
+
+	while ((l->is_long || l->units) && (m = perfctr_unit_next(m))) {
+		const char *end = strstr(m->name, " Bottleneck");
+		char text[64];
+
+		snprintf(text, sizeof(text), "%.*s", end ? (int)(end - m->name) : 0, m->name);
+		if (!end || !(l->all || (l->device && has_product(l, m->product))) ||
+		    !wanted(l, m->product, text, text, text, m->short_text) ||
+		    is_hidden(l, PERFCTR_TRUST_UNVALIDATED))
+			continue;
+		set_heading(l, "units", m->product);
+		if (l->units) {
+			struct json_object *e = json_append(l->units);
+
+			json_add_text(e, "unit", text);
+			json_add_text(e, "block", perfctr_block_type_name(m->block_type));
+			json_add_text(e, "product", perfctr_product_name(m->product));
+			json_add_text(e, "gpus", perfctr_product_gpus(m->product));
+			json_add_text(e, "formula", m->formula);
+			json_add_text(e, "short", m->short_text);
+			json_add_text(e, "advice", m->long_text);
+		} else {
+			print_entry(l, text, m->unit, m->short_text, PERFCTR_TRUST_UNVALIDATED);
+			if (*m->long_text)
+				columns_wrap(l->app->out, m->long_text, 0, 6, l->width);
+			fprintf(l->app->out, "      = %s\n", m->formula);
+		}
+		l->found++;
+	}
+}
+
 static int list_all(struct lister *l, bool json)
 {
 	struct json_object *root = NULL;
@@ -611,6 +649,8 @@ static int list_all(struct lister *l, bool json)
 		json_add_u64(root, "version", 1);
 		json_add(root, "events", l->events);
 		json_add(root, "metrics", l->metrics);
+		l->units = json_object_new_array();
+		json_add(root, "units", l->units);
 	}
 	for (unsigned int set = DRM_PERFCTR_SET_PRIMARY; set <= DRM_PERFCTR_SET_TERTIARY; set++)
 		list_counters(l, set);
@@ -623,6 +663,7 @@ static int list_all(struct lister *l, bool json)
 	l->tried = NULL;
 	l->by = "";
 	list_metrics(l);
+	list_units(l);
 	if (json) {
 		json_write(l->app->out, root, true);
 	} else {

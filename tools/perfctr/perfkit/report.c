@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "common/number.h"
+#include "lib/busiest.h"
 #include "lib/device.h"
 #include "lib/json.h"
 
@@ -96,10 +97,6 @@ static int name_of_unit(const struct perfctr_perfkit_counter *counter)
 	return (int)strcspn(counter->name, " ");
 }
 
-static const char idle_text[] =
-	"No unit limits: the busiest one works for less than half of the cycles. The GPU waits for "
-	"memory or the CPU, or the frame rate is limited.";
-
 /* What to try: the unit's text in the database, if the unit is busy most of the time. */
 static void print_advice(const struct perfkit_report *r, size_t bottleneck)
 {
@@ -110,7 +107,7 @@ static void print_advice(const struct perfkit_report *r, size_t bottleneck)
 	mpq_init(share);
 	perfkit_stat_mean(&r->stats[bottleneck], share);
 	if (mpq_cmp_ui(share, HALF_PERCENT, 1) < 0)
-		advice = idle_text;
+		advice = busiest_idle;
 	if (*counter->metric->long_text)
 		fprintf(r->out, " %s\n", advice);
 	mpq_clear(share);

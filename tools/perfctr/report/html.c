@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/busiest.h"
 #include "common/number.h"
 #include "lib/embed.h"
 #include "lib/json.h"
@@ -69,6 +70,11 @@ static void write_notes(const struct report *report, const struct timeline *t,
 	if (!n)
 		fputs("<li class=\"good\">complete: nothing merged, nothing lost</li>\n",
 		      report->out);
+	if (*busiest_text(file->totals, text)) {
+		fputs("<li>busiest unit: ", report->out);
+		markup_text(report->out, text);
+		fputs("</li>\n", report->out);
+	}
 	if (t->left_out)
 		fprintf(report->out,
 			"<li>a page has a limit: these are the first %zu of %zu counters and "

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* JSON of perfctr report. */
+#include "lib/busiest.h"
 #include "lib/json.h"
 #include "report.h"
 #include "lib/rows.h"
@@ -42,6 +43,7 @@ void report_json(const struct report *report)
 	for (size_t n = 0; describe_trouble(report->file, n, text, sizeof(text)); n++)
 		json_append_text(notes, text);
 	json_add(root, "notes", notes);
+	json_add(root, "busiest", busiest_json(report->file->totals));
 	/* they are of all sessions */
 	for (size_t n = 0; !report->file->number && n < report->file->marks.count; n++)
 		mark_json(&report->file->marks.all[n], json_append(marks));

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lib/busiest.h"
 #include "lib/output.h"
 #include "common/number.h"
 #include "report.h"
@@ -195,6 +196,17 @@ static void print_table(const struct report *report, const char *title, bool of_
 	}
 }
 
+/* Which unit of a GPU limits. */
+static void print_busiest(const struct report *report)
+{
+	char text[BUSIEST_BYTES];
+
+	if (!*busiest_text(report->file->totals, text))
+		return;
+	fputc('\n', report->out);
+	print_field(report->out, "busiest", text);
+}
+
 /* Marks by name. */
 static void print_marks(const struct report *report)
 {
@@ -264,6 +276,7 @@ void report_text(const struct report *report)
 	print_table(report, "count", false);
 	if (report->per_block)
 		print_table(report, "count of each block", true);
+	print_busiest(report);
 	/* they are of all sessions */
 	if (!report->file->number)
 		print_marks(report);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "commands.h"
+#include "lib/busiest.h"
 #include "lib/counting.h"
 #include "lib/device.h"
 #include "lib/json.h"
@@ -290,6 +291,8 @@ static void print_view(struct top *t, unsigned int width)
 		for (size_t i = 0; i < rows->count; i++)
 			verdicts_print_note(t->verdicts, t->app->out, rows->rows[i].event,
 					    rows->rows[i].desc);
+		if (t->devices[n].totals && *busiest_text(t->devices[n].totals, text))
+			fprintf(t->app->out, "busiest: %s\n", text);
 	}
 	fflush(t->app->out);
 	free(lines);
@@ -314,6 +317,8 @@ static void print_json(struct top *t)
 		json_add_u64(o, "elapsed_ns", t->devices[n].elapsed_ns);
 		json_add_u64(o, "merged_periods", t->devices[n].time.merged_periods);
 		json_add_u64(o, "lost_ns", t->devices[n].time.lost_ns);
+		json_add(o, "busiest",
+			 t->devices[n].totals ? busiest_json(t->devices[n].totals) : NULL);
 	}
 	json_add(root, "devices", devices);
 	json_add_u64(root, "elapsed_ns", t->devices[0].elapsed_ns);
@@ -432,18 +437,22 @@ static void draw_note(struct top *t, const struct top_line *lines, size_t count,
 {
 	const struct top_item *item = t->at < count ? lines[t->at].item : NULL;
 	const struct row *row = NULL;
-	char *note = NULL;
+	char *note = NULL, busiest[BUSIEST_BYTES];
 	size_t size;
 	FILE *text;
 
 	for (size_t n = 0; item && !row && n < t->counting.count; n++)
 		row = rows_find(&t->devices[n].rows, item->event, item->order);
-	if (!row || lines[t->at].kind != TOP_LINE_ITEM || height < 4)
+	if (height < 4)
 		return;
 	text = open_memstream(&note, &size);
 	if (!text)
 		return;
-	verdicts_print_note(t->verdicts, text, item->counter, row->desc);
+	if (row && lines[t->at].kind == TOP_LINE_ITEM)
+		verdicts_print_note(t->verdicts, text, item->counter, row->desc);
+	for (size_t n = 0; !ftell(text) && n < t->counting.count; n++)
+		if (t->devices[n].totals && *busiest_text(t->devices[n].totals, busiest))
+			fprintf(text, "busiest: %s\n", busiest);
 	fclose(text);
 	if (size > 1) {
 		note[size - 1] = '\0';
