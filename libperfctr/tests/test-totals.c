@@ -161,7 +161,8 @@ static void add_positions(uint64_t mask, uint64_t valid)
 	for (uint64_t left = mask; left; left &= left - 1)
 		values[count++] = (uint64_t)__builtin_ctzll(left);
 	sample_begin(&w)->seq = next_seq++;
-	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, mask, values)->valid_mask = valid;
+	sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, 0, mask, values)->valid_mask = mask &
+											   valid;
 	add();
 }
 

@@ -427,7 +427,7 @@ static void fold_counters(struct perfctr_totals_block *b)
 	for (unsigned int n = 0; n < DRM_PERFCTR_SECTION_COUNTERS && all >> n; n += TOTALS_GROUP) {
 		struct totals_counter *c = b->groups[n / TOTALS_GROUP];
 
-		for (unsigned int bit = n; bit < n + TOTALS_GROUP && all >> bit; bit++, c++) {
+		for (unsigned int bit = n; c && bit < n + TOTALS_GROUP && all >> bit; bit++, c++) {
 			if (plain >> bit & 1)
 				fold_count(&c->total, c->pending);
 			else if (all >> bit & 1)
