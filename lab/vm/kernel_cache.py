@@ -193,10 +193,14 @@ def build_tier(tier, jobs=None):
         env = {k: v for k, v in os.environ.items()
                if k not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "V", "O", "W")}
         env["KCONFIG_ALLCONFIG"] = fragment
-        if not os.path.exists(f"{build}/.config"):
+        # the options of the tree of a series are others after each of its patches
+        if tier == SERIES or not os.path.exists(f"{build}/.config"):
             run(*make, "allnoconfig", env=env)
         for line in check_config(f"{build}/.config", wanted, tree):
-            note(f"warning: kernel '{tier}': {line} is not in effect (unmet dependencies)")
+            text = f"kernel '{tier}': {line} is not in effect (unmet dependencies)"
+            if tier == SERIES:
+                raise KernelError(text)
+            note(f"warning: {text}")
         targets = ["linux", "modules"] if arch == "um" else ["vmlinux", "modules"]
         run_with_log(["nice", "-n", "10", *make, f"-j{jobs or os.cpu_count() or 1}", *targets],
                      env, f"building kernel '{tier}' (once, several minutes)",
