@@ -73,7 +73,7 @@ int cpu_list_parse(const char *text, struct cpu_list *list)
 	*list = (struct cpu_list){ 0 };
 	if (count > 0) {
 		list->cpus = calloc((size_t)count, sizeof(*list->cpus));
-		for (int cpu = 0; list->cpus && cpu < MAX_CPUS; cpu++)
+		for (int cpu = 0; list->cpus && list->count < (size_t)count; cpu++)
 			if (is_set[cpu])
 				list->cpus[list->count++] = cpu;
 		count = list->cpus ? count : -ENOMEM;

@@ -35,6 +35,7 @@ int ctx_new(const struct perfctr_sys *sys, const struct reading_ops *readings,
 
 static void free_ctx(struct perfctr_ctx *ctx)
 {
+	free(ctx->pmus);
 	free(ctx->capacities);
 	free(ctx->sensors);
 	free(ctx);

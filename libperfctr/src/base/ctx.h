@@ -23,6 +23,7 @@ enum {
 };
 
 struct drm_capacity;
+struct pmu;
 struct sensor_place;
 struct reading_ops;
 
@@ -36,6 +37,10 @@ struct perfctr_ctx {
 	char error[1024];
 	/* counters/pmu.h: PMUs that exist only in this library */
 	const struct reading_ops *readings;
+	/* counters/pmu.c: the PMUs as they were at @pmus_ns of CLOCK_MONOTONIC */
+	struct pmu *pmus;
+	size_t pmu_count;
+	uint64_t pmus_ns;
 	/* what the last searches for DRM clients found */
 	struct drm_capacity *capacities;
 	size_t capacity_count;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "generic.h"
 
@@ -17,7 +18,10 @@
 #define DRM_CLASS_PATH "/sys/class/drm"
 #define DEBUGFS_TRACE_PATH "/sys/kernel/debug/tracing/events"
 
-enum { TEXT_BYTES = 256 };
+enum {
+	TEXT_BYTES = 256,
+	PMUS_KEPT_NS = NS_PER_S / 10, /* modules and devices bring PMUs at any time */
+};
 
 /* --- kinds ------------------------------------------------------------------- */
 
@@ -136,19 +140,51 @@ static int load_one(void *arg, const char *name)
 	return append(load, &pmu);
 }
 
-int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
+static int read_list(struct perfctr_ctx *ctx, struct pmu_list *list)
 {
 	struct load load = { ctx, list };
-	int error;
+	int error = ctx->sys->list(ctx->sys->data, PMU_PATH, load_one, &load);
 
-	*list = (struct pmu_list){ 0 };
-	error = ctx->sys->list(ctx->sys->data, PMU_PATH, load_one, &load);
 	if (!error || error == -ENOENT)
 		error = ctx->readings->pmus(ctx, load_readings, &load);
 	if (error) {
 		pmu_list_free(list);
 		return perfctr_fail(ctx, error, PMU_PATH ": %s", strerror(-error));
 	}
+	return 0;
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+}
+
+/* Each event that is selected looks for its PMU: it need not be in sysfs each time. */
+int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
+{
+	const uint64_t now_ns = monotonic_ns();
+	int error;
+
+	*list = (struct pmu_list){ 0 };
+	if (!ctx->pmus || now_ns - ctx->pmus_ns > PMUS_KEPT_NS) {
+		error = read_list(ctx, list);
+		if (error)
+			return error;
+		free(ctx->pmus);
+		ctx->pmus = list->pmus;
+		ctx->pmu_count = list->count;
+		ctx->pmus_ns = now_ns;
+	}
+	list->count = 0;
+	list->pmus = ctx->pmu_count ? malloc(ctx->pmu_count * sizeof(*list->pmus)) : NULL;
+	if (ctx->pmu_count && !list->pmus)
+		return perfctr_no_memory(ctx);
+	if (ctx->pmu_count)
+		memcpy(list->pmus, ctx->pmus, ctx->pmu_count * sizeof(*list->pmus));
+	list->count = ctx->pmu_count;
 	return 0;
 }
 

@@ -41,7 +41,7 @@ struct pmu_event {
 	char params[EVENT_BYTES], given[EVENT_BYTES];
 };
 
-/* All PMUs of the machine, empty without perf events. */
+/* All PMUs that the machine had within the last 0.1 s, empty without perf events. */
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
 void pmu_list_free(struct pmu_list *list);
 
