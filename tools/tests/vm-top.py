@@ -77,7 +77,7 @@ def bars_and_lines():
     with Terminal("-e", "FRAGMENTS,GPU_ACTIVE,metric:gpu_utilization") as t:
         screen = t.wait(has("FRAGMENTS"), "no counters")
         check(screen[0].startswith("Virtual SoC: "), f"first line {screen[0]!r}")
-        check(screen[-1].startswith("q quit  h help  space fold"), f"last line {screen[-1]!r}")
+        check(screen[-1].startswith("q quit  h help  v view: "), f"last line {screen[-1]!r}")
         check(item_of(screen, "FRAGMENTS")[0].startswith("0 "), "fragments on an idle GPU")
         work = subprocess.Popen(["vsoc-job", "-q", "--random", "100000", "--seed", "3"])
         try:

@@ -54,8 +54,7 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 
 	switch (which) {
 	case 0:
-		snprintf(text, size,
-			 "%s period%s merged into longer samples: time resolution lost, no counts",
+		snprintf(text, size, "%s period%s merged into longer samples: no counts are lost",
 			 number_group(span->merged_periods, number, sizeof(number)),
 			 span->merged_periods == 1 ? "" : "s");
 		return span->merged_periods;

@@ -405,7 +405,7 @@ static void print_trouble(struct stat_report *report, const struct stat_device *
 
 	if (span->merged_periods)
 		print_line(report, count_text(span->merged_periods, amount, sizeof(amount)),
-			   "period%s merged into longer samples: time resolution lost, no counts",
+			   "period%s merged into longer samples: no counts are lost",
 			   span->merged_periods == 1 ? "" : "s");
 	if (span->lost_ns)
 		print_line(report, seconds_text(span->lost_ns, amount, sizeof(amount)),

@@ -89,7 +89,7 @@ struct top {
 	struct signals signals;
 	/* index into top_views, and the error of the last attempt to switch */
 	size_t view;
-	char note[128];
+	char note[BUSIEST_BYTES]; /* the last message */
 	bool paused;
 	bool typing; /* the filter */
 	bool help;
@@ -450,6 +450,8 @@ static void draw_note(struct top *t, const struct top_line *lines, size_t count,
 		return;
 	if (row && lines[t->at].kind == TOP_LINE_ITEM)
 		verdicts_print_note(t->verdicts, text, item->counter, row->desc);
+	if (!ftell(text) && *t->note)
+		fprintf(text, "%s\n", t->note);
 	for (size_t n = 0; !ftell(text) && n < t->counting.count; n++)
 		if (t->devices[n].totals && *busiest_text(t->devices[n].totals, busiest))
 			fprintf(text, "busiest: %s\n", busiest);
@@ -482,7 +484,7 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 		used += strlen(text + used);
 		used += (size_t)snprintf(text + used, sizeof(text) - used, "  ");
 	}
-	snprintf(text + used, sizeof(text) - used, "%s%s", t->paused ? "PAUSED  " : "", t->note);
+	snprintf(text + used, sizeof(text) - used, "%s", t->paused ? "PAUSED" : "");
 	mvaddnstr(0, 0, text, width);
 	for (size_t i = 0; i < room && t->first + i < count; i++)
 		draw_line(&lines[t->first + i], (int)i + 1, width, t->utf8, t->first + i == t->at);
@@ -497,10 +499,10 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 			 t->typing ? "_  Enter keep  Escape all" : "  q quit  h help  / change");
 	else
 		snprintf(text, sizeof(text),
-			 "q quit  h help  space fold  a all  s sort: %s  c %s  v view: %s  "
-			 "/ filter  +- every %g s  p pause",
-			 sort_names[t->screen.sort], t->per_block ? "sums" : "blocks",
-			 top_views[t->view].name, (double)t->interval_ns * 1e-9);
+			 "q quit  h help  v view: %s  +- every %g s  s sort: %s  c %s  "
+			 "/ filter  p pause  space fold  a all",
+			 top_views[t->view].name, (double)t->interval_ns * 1e-9,
+			 sort_names[t->screen.sort], t->per_block ? "sums" : "blocks");
 	mvaddnstr(height - 1, 0, text, width);
 	attroff(A_REVERSE);
 	refresh();
@@ -548,11 +550,19 @@ static bool capture_errors(struct top *t, struct captured *c)
 	return to;
 }
 
-static void release_errors(struct top *t, struct captured *c)
+/* @status: not 0 if there will be no screen; then the errors are printed. */
+static void release_errors(struct top *t, struct captured *c, int status)
 {
+	const char *text;
+
 	fclose(t->app->err);
 	t->app->err = c->err;
-	snprintf(t->note, sizeof(t->note), "%.*s", (int)strcspn(c->text, "\n"), c->text);
+	if (status)
+		fputs(c->text, c->err);
+	/* without the name of the program */
+	text = strstr(c->text, ": ");
+	text = text ? text + 2 : c->text;
+	snprintf(t->note, sizeof(t->note), "%.*s", (int)strcspn(text, "\n"), text);
 	free(c->text);
 }
 
@@ -574,7 +584,7 @@ static int change_view(struct top *t, size_t view)
 
 	if (capture_errors(t, &errors)) {
 		status = select_view(t, view);
-		release_errors(t, &errors);
+		release_errors(t, &errors, 0);
 	}
 	if (status)
 		return 0;
@@ -597,7 +607,7 @@ static int change_interval(struct top *t, uint64_t interval_ns)
 	end_sessions(t);
 	t->interval_ns = interval_ns;
 	status = start(t);
-	release_errors(t, &errors);
+	release_errors(t, &errors, 0);
 	if (!status)
 		return 0;
 	/* the device permits no such period to this user */
@@ -801,9 +811,27 @@ static int run_screen(struct top *t)
 	return result < 0 ? app_failed(t->app, result) : EXIT_FINE;
 }
 
+static bool wants_screen(const struct top *t)
+{
+	return !t->plain && !t->snapshot && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+}
+
+/* The first view: what it lacks is said on the screen, which covers what is printed now. */
+static int select_first(struct top *t)
+{
+	struct captured errors = { 0 };
+	int status;
+
+	if (!wants_screen(t) || !capture_errors(t, &errors))
+		return select_view(t, t->view);
+	status = select_view(t, t->view);
+	release_errors(t, &errors, status);
+	return status;
+}
+
 static int run(struct top *t)
 {
-	bool screen = !t->plain && !t->snapshot && isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+	const bool screen = wants_screen(t);
 	int status = start(t);
 
 	if (status)
@@ -812,6 +840,8 @@ static int run(struct top *t)
 		return run_snapshot(t);
 	if (screen && begin_screen())
 		return run_screen(t);
+	if (*t->note)
+		app_error(t->app, "%s", t->note);
 	if (screen)
 		app_error(t->app, "this terminal (TERM=%s) cannot move its cursor: as --plain",
 			  getenv("TERM") ? getenv("TERM") : "");
@@ -844,7 +874,7 @@ int top_run(struct app *app, int argc, char **argv)
 		device_note_others(app, t.counting.devices.count ? "" : NULL,
 				   t.counting.counted[0].device);
 	if (!status)
-		status = select_view(&t, t.view);
+		status = select_first(&t);
 	if (!status)
 		status = run(&t);
 
