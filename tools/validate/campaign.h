@@ -5,6 +5,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include <drm/perfctr_drm.h>
 
 #include "disassembly.h"
@@ -49,6 +51,12 @@ struct campaign_event {
 	struct acceptance accept; /* acceptance */
 	const char **requirements; /* their ids, NULL at the end; or NULL */
 };
+
+/* Whether its counter is single steps, which are none. */
+static inline bool event_is_stepped(const struct campaign_event *event)
+{
+	return !strncmp(event->counter, STEP_PMU, strlen(STEP_PMU));
+}
 
 /* what a benchmark varies */
 struct parameter {

@@ -41,8 +41,15 @@ static const char description[] =
 	"  TRUSTED, EXPLAINED    the event monitor may be used for evidence on timing and\n"
 	"                        interference, EXPLAINED ones by the printed definition\n"
 	"  QUARANTINED           open question: several definitions fit\n"
-	"  UNTRUSTED             anomaly: the event monitor must not be used\n"
-	"  MEASURED, SELECTED    no evidence for or against the event monitor\n"
+	"  UNTRUSTED             anomaly: the event monitor must not be used, if the author's\n"
+	"                        numbers are right\n"
+	"  MEASURED, SELECTED    no evidence for or against the event monitor; report.txt has\n"
+	"                        the reason\n"
+	"A verdict is of the rules in the stated space (\"candidates\", \"max_weight\") and of\n"
+	"the author's numbers (\"quantities\", \"taken\", \"accept\"): if one of these is wrong,\n"
+	"so is the verdict. Mnemonics that \"amounts\" takes together are taken to count alike.\n"
+	"Counters step/ are single steps of the program: they test these numbers, and are no\n"
+	"event monitors.\n"
 	"perfctr is no qualified tool: check its conclusions by the readings and listings,\n"
 	"which are all here. Its authors had no copy of ISO 26262 and AMC 20-193: look up what is\n"
 	"said of them.\n";
@@ -299,10 +306,10 @@ int evidence_results(const struct report *report, const char *folder, struct fai
 	const char *from = report->studies[0].carried ? " --from from.json" : "";
 	const char *text = arena_printf(
 		report->arena,
-		"%s%sThe same verdicts follow from these files by:\n"
+		"%s%sThe same verdicts follow from these files by (in bash, with jq):\n"
 		"\n"
-		"  perfctr validate -j -m readings.json%s ./campaign.json >again.json\n"
-		"  diff <(jq .campaigns result.json) <(jq .campaigns again.json)\n",
+		"  diff <(jq .campaigns result.json) <(perfctr validate -j -m readings.json%s \\\n"
+		"      ./campaign.json | jq .campaigns)\n",
 		description, compared(report), from);
 
 	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
@@ -327,6 +334,26 @@ static const char *text_of(const char *folder, const char *name, struct arena *a
 	size_t length;
 
 	return read_file(arena, arena_printf(arena, "%s/%s", folder, name), &length, &ignored);
+}
+
+/* What has no hash was added by somebody. */
+static int check_names(const char *folder, struct arena *arena, struct failure *failure)
+{
+	DIR *dir = opendir(folder);
+	int error = dir ? evidence_has(folder, "README.txt", arena, failure) :
+			  fail(failure, "%s: %s", folder, strerror(errno));
+	struct dirent *entry;
+
+	while (!error && (entry = readdir(dir))) {
+		const char *name = entry->d_name;
+
+		if (strcmp(name, ".") && strcmp(name, "..") && strcmp(name, "SHA256SUMS") &&
+		    strcmp(name, "review.txt"))
+			error = evidence_has(folder, name, arena, failure);
+	}
+	if (dir)
+		closedir(dir);
+	return error;
 }
 
 int evidence_check(const char *folder, struct arena *arena, struct failure *failure)
@@ -366,7 +393,7 @@ int evidence_check(const char *folder, struct arena *arena, struct failure *fail
 			    "%s/review.txt: it is a review of another SHA256SUMS; the one here has "
 			    "the hash %s",
 			    folder, sum ? sum : "that sha256sum could not compute");
-	return evidence_has(folder, "README.txt", arena, failure);
+	return check_names(folder, arena, failure);
 }
 
 int evidence_has(const char *folder, const char *name, struct arena *arena, struct failure *failure)

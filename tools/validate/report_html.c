@@ -370,9 +370,13 @@ static void print_head(const struct report *report, FILE *out)
 	page_fact(out, "on",
 		  arena_printf(report->arena, "%s, %s", report->on.release, report->on.machine));
 	fputs("</dl>\n<p>", out);
-	for (size_t i = 0; i < report->count; i++)
-		for (size_t e = 0; e < report->studies[i].analysis.campaign->event_count; e++)
-			counts[report->studies[i].outcomes[e].verdict]++;
+	for (size_t i = 0; i < report->count; i++) {
+		const struct campaign *c = report->studies[i].analysis.campaign;
+
+		for (size_t e = 0; e < c->event_count; e++)
+			counts[report->studies[i].outcomes[e].verdict] +=
+				!event_is_stepped(&c->events[e]);
+	}
 	for (size_t v = 0; v < VERDICTS; v++)
 		if (counts[v])
 			fprintf(out, "<span class=\"verdict %s\">%s</span> %zu &emsp;",

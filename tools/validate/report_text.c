@@ -245,16 +245,27 @@ static void print_summary(const struct study *study, FILE *out)
 						      VERDICT_QUARANTINED, VERDICT_UNTRUSTED,
 						      VERDICT_MEASURED,	   VERDICT_SELECTED };
 	const struct campaign *c = study->analysis.campaign;
-	size_t counts[VERDICTS] = { 0 }, measured = 0, hold = 0, printed = 0;
+	size_t counts[2][VERDICTS] = { 0 }, all[2] = { 0 }, measured = 0, hold = 0;
 
-	for (size_t e = 0; e < c->event_count; e++)
-		counts[study->outcomes[e].verdict]++;
-	fprintf(out, "%s: %zu counter%s", c->name, c->event_count, plural(c->event_count));
-	for (size_t i = 0; i < VERDICTS; i++)
-		if (counts[order[i]])
-			fprintf(out, "%s%zu %s", printed++ ? ", " : ": ", counts[order[i]],
-				order[i] == VERDICT_SELECTED ? "not measured" :
-							       verdict_names[order[i]]);
+	for (size_t e = 0; e < c->event_count; e++) {
+		const bool stepped = event_is_stepped(&c->events[e]);
+
+		counts[stepped][study->outcomes[e].verdict]++;
+		all[stepped]++;
+	}
+	fprintf(out, "%s: %zu counter%s", c->name, all[0], plural(all[0]));
+	for (size_t stepped = 0; stepped < 2; stepped++) {
+		size_t printed = 0;
+
+		if (stepped && all[1])
+			fputs("; single steps, which are no counter", out);
+		for (size_t i = 0; i < VERDICTS; i++)
+			if (counts[stepped][order[i]])
+				fprintf(out, "%s%zu %s", printed++ ? ", " : ": ",
+					counts[stepped][order[i]],
+					order[i] == VERDICT_SELECTED ? "not measured" :
+								       verdict_names[order[i]]);
+	}
 	for (size_t r = 0; r < c->relation_count; r++) {
 		measured += study->relations[r].points > 0;
 		hold += study->relations[r].points && !study->relations[r].violated;

@@ -798,11 +798,6 @@ void verdict_by_relations(const struct analysis *a, const struct relation_result
 	}
 }
 
-static bool is_stepped(const struct campaign_event *event)
-{
-	return !strncmp(event->counter, STEP_PMU, strlen(STEP_PMU));
-}
-
 /*
  * Single steps are no counter that can be wrong: if they differ from the expected values, these are
  * wrong, for all events.
@@ -813,14 +808,14 @@ static void blame_listing(const struct analysis *a, size_t number, struct outcom
 
 	if (!o->off)
 		return;
-	if (is_stepped(&c->events[number]))
+	if (event_is_stepped(&c->events[number]))
 		o->reason =
 			arena_printf(a->arena,
 				     "%s; single steps are exact, so what the campaign expects "
 				     "is wrong: the listing, \"taken\", \"kernels\" or the rule",
 				     o->reason);
-	for (size_t e = 0; e < c->event_count && !is_stepped(&c->events[number]); e++)
-		if (is_stepped(&c->events[e]) && is_off(a, e)) {
+	for (size_t e = 0; e < c->event_count && !event_is_stepped(&c->events[number]); e++)
+		if (event_is_stepped(&c->events[e]) && is_off(a, e)) {
 			o->reason = arena_printf(a->arena,
 						 "%s; the single steps of %s differ from what is "
 						 "expected, too: mend that first",

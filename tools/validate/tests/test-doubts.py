@@ -477,6 +477,10 @@ def files_of_a_pack():
         with open(os.path.join(pack, "README.txt"), encoding="utf-8") as f:
             check("Nothing was compared with the listings" in f.read(), "compared")
         run("-o", "/dev/null", "-m", pack, status=FINE)
+        own.write("pack/notes.txt", "somebody's\n")
+        error = run("-m", pack, status=FAILED).stderr
+        check("notes.txt: it has no hash in SHA256SUMS" in error, error)
+        os.rename(os.path.join(pack, "notes.txt"), os.path.join(path, "notes.txt"))
         sums = os.path.join(pack, "SHA256SUMS")
         with open(sums, encoding="utf-8") as f:
             lines = f.readlines()
