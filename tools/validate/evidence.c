@@ -336,7 +336,15 @@ static const char *text_of(const char *folder, const char *name, struct arena *a
 	return read_file(arena, arena_printf(arena, "%s/%s", folder, name), &length, &ignored);
 }
 
-/* What has no hash was added by somebody. */
+/* What a reviewer adds: the form as it is signed or edited, and what keeps versions. */
+static bool is_of_review(const char *name)
+{
+	/* packs of version 0.1 and 0.2 had it written by their own command */
+	return *name == '.' || !strncmp(name, "review.txt", strlen("review.txt")) ||
+	       !strncmp(name, "SHA256SUMS", strlen("SHA256SUMS")) || !strcmp(name, "again.json");
+}
+
+/* Anything else without a hash was added by somebody. */
 static int check_names(const char *folder, struct arena *arena, struct failure *failure)
 {
 	DIR *dir = opendir(folder);
@@ -345,11 +353,8 @@ static int check_names(const char *folder, struct arena *arena, struct failure *
 	struct dirent *entry;
 
 	while (!error && (entry = readdir(dir))) {
-		const char *name = entry->d_name;
-
-		if (strcmp(name, ".") && strcmp(name, "..") && strcmp(name, "SHA256SUMS") &&
-		    strcmp(name, "review.txt"))
-			error = evidence_has(folder, name, arena, failure);
+		if (!is_of_review(entry->d_name))
+			error = evidence_has(folder, entry->d_name, arena, failure);
 	}
 	if (dir)
 		closedir(dir);

@@ -37,10 +37,11 @@ struct perfctr_ctx {
 	char error[1024];
 	/* counters/pmu.h: PMUs that exist only in this library */
 	const struct reading_ops *readings;
-	/* counters/pmu.c: the PMUs as they were at @pmus_ns of CLOCK_MONOTONIC */
+	/* counters/pmu.c: the PMUs as they were at @pmus_ns of perfctr_time_raw_ns() */
 	struct pmu *pmus;
 	size_t pmu_count;
 	uint64_t pmus_ns;
+	bool pmus_kept; /* the last use did not look anew */
 	/* what the last searches for DRM clients found */
 	struct drm_capacity *capacities;
 	size_t capacity_count;

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "generic.h"
 
@@ -154,22 +153,25 @@ static int read_list(struct perfctr_ctx *ctx, struct pmu_list *list)
 	return 0;
 }
 
-static uint64_t monotonic_ns(void)
+bool pmu_list_forget(struct perfctr_ctx *ctx)
 {
-	struct timespec t;
+	const bool was_kept = ctx->pmus_kept;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * NS_PER_S + (uint64_t)t.tv_nsec;
+	free(ctx->pmus);
+	ctx->pmus = NULL;
+	ctx->pmus_kept = false;
+	return was_kept;
 }
 
 /* Each event that is selected looks for its PMU: it need not be in sysfs each time. */
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
 {
-	const uint64_t now_ns = monotonic_ns();
+	const uint64_t now_ns = perfctr_time_raw_ns();
 	int error;
 
 	*list = (struct pmu_list){ 0 };
-	if (!ctx->pmus || now_ns - ctx->pmus_ns > PMUS_KEPT_NS) {
+	ctx->pmus_kept = ctx->pmus && now_ns - ctx->pmus_ns <= PMUS_KEPT_NS;
+	if (!ctx->pmus_kept) {
 		error = read_list(ctx, list);
 		if (error)
 			return error;

@@ -44,6 +44,8 @@ struct pmu_event {
 /* All PMUs that the machine had within the last 0.1 s, empty without perf events. */
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
 void pmu_list_free(struct pmu_list *list);
+/* Have the next call look anew. Return: whether the last one did not. */
+bool pmu_list_forget(struct perfctr_ctx *ctx);
 
 /*
  * Set the block type, index and label that the name of a PMU means.

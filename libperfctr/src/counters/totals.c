@@ -524,7 +524,7 @@ static int collect_block(struct perfctr_totals *t, const struct perfctr_block *b
 	struct perfctr_totals_block *b = find_block(t, block, pmu, hint);
 	size_t from_first = 0;
 
-	if (b && t->sums && !b->sum)
+	if (b && t->sums && (!b->sum || b->sum->room < b->room))
 		b->sum = find_block(t->sums, block, pmu, &from_first);
 	if (!b || (t->sums && !b->sum) || !collect(t, b, block, pmu, sample) ||
 	    (t->sums && !collect(t->sums, b->sum, block, pmu, sample)))

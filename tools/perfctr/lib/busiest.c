@@ -42,10 +42,13 @@ static struct busiest find(const struct perfctr_totals *totals)
 		if (!end || !has_product(sums, m->product))
 			continue;
 		b.units++;
-		if (perfctr_totals_metric(sums, m, NULL, &value) || value.state != PERFCTR_VALUE_OK)
+		if (perfctr_totals_metric(sums, m, NULL, &value) ||
+		    value.flags & (PERFCTR_VALUE_ESTIMATED | PERFCTR_VALUE_PARTIAL))
 			continue;
-		b.counted++;
-		if (value.number <= b.percent)
+		/* without a cycle it was idle */
+		b.counted += value.state == PERFCTR_VALUE_OK ||
+			     value.state == PERFCTR_VALUE_ZERO_DENOMINATOR;
+		if (value.state != PERFCTR_VALUE_OK || value.number <= b.percent)
 			continue;
 		b.name = m->name;
 		b.length = (int)(end - m->name);

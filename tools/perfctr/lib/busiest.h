@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Which unit of a GPU limits, and what helps: what the database says of its units. */
+/*
+ * Which unit of a GPU limits, and what helps: what the database says of its units. The busiest one
+ * is that which worked for the largest part of the cycles of its own clock; estimates do not count.
+ */
 #pragma once
 
 #include <json-c/json.h>

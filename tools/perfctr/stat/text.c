@@ -404,9 +404,10 @@ static void print_trouble(struct stat_report *report, const struct stat_device *
 	char flags[160], amount[32];
 
 	if (span->merged_periods)
-		print_line(report, count_text(span->merged_periods, amount, sizeof(amount)),
-			   "period%s merged into longer samples: no counts are lost",
-			   span->merged_periods == 1 ? "" : "s");
+		print_line(
+			report, count_text(span->merged_periods, amount, sizeof(amount)),
+			"period%s merged into longer samples, which loses resolution but no counts",
+			span->merged_periods == 1 ? "" : "s");
 	if (span->lost_ns)
 		print_line(report, seconds_text(span->lost_ns, amount, sizeof(amount)),
 			   "seconds at most whose counts the hardware lost");

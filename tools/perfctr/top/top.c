@@ -90,6 +90,7 @@ struct top {
 	/* index into top_views, and the error of the last attempt to switch */
 	size_t view;
 	char note[BUSIEST_BYTES]; /* the last message */
+	char *first_errors; /* of the first view, which the screen covers; or NULL */
 	bool paused;
 	bool typing; /* the filter */
 	bool help;
@@ -433,7 +434,8 @@ static void draw_line(const struct top_line *line, int y, int width, bool utf8, 
 }
 
 /* Last line but one: what the selected counter counts if it is not as documented. */
-static void draw_note(struct top *t, const struct top_line *lines, size_t count, int height)
+/* What is to be said below the list. Return: a text that the caller frees, or NULL. */
+static char *make_note(struct top *t, const struct top_line *lines, size_t count)
 {
 	const struct top_item *item = t->at < count ? lines[t->at].item : NULL;
 	const struct row *row = NULL;
@@ -443,36 +445,36 @@ static void draw_note(struct top *t, const struct top_line *lines, size_t count,
 
 	for (size_t n = 0; item && !row && n < t->counting.count; n++)
 		row = rows_find(&t->devices[n].rows, item->event, item->order);
-	if (height < 4)
-		return;
 	text = open_memstream(&note, &size);
 	if (!text)
-		return;
-	if (row && lines[t->at].kind == TOP_LINE_ITEM)
-		verdicts_print_note(t->verdicts, text, item->counter, row->desc);
-	if (!ftell(text) && *t->note)
+		return NULL;
+	if (*t->note)
 		fprintf(text, "%s\n", t->note);
+	else if (row && lines[t->at].kind == TOP_LINE_ITEM)
+		verdicts_print_note(t->verdicts, text, item->counter, row->desc);
 	for (size_t n = 0; !ftell(text) && n < t->counting.count; n++)
 		if (t->devices[n].totals && *busiest_text(t->devices[n].totals, busiest))
 			fprintf(text, "busiest: %s\n", busiest);
 	fclose(text);
 	if (size > 1) {
 		note[size - 1] = '\0';
-		mvaddnstr(height - 2, 0, note, getmaxx(stdscr));
-		clrtoeol();
+		return note;
 	}
 	free(note);
+	return NULL;
 }
 
 static void draw(struct top *t, const struct top_line *lines, size_t count)
 {
 	int height = getmaxy(stdscr), width = getmaxx(stdscr);
 	size_t room = height > 2 ? (size_t)height - 2 : 0;
-	char text[1024];
+	char text[1024], *note;
 	size_t used = 0;
 
 	if (t->at >= count)
 		t->at = count ? count - 1 : 0;
+	note = room > 1 ? make_note(t, lines, count) : NULL;
+	room -= note != NULL;
 	if (t->at < t->first)
 		t->first = t->at;
 	if (room && t->at >= t->first + room)
@@ -488,7 +490,9 @@ static void draw(struct top *t, const struct top_line *lines, size_t count)
 	mvaddnstr(0, 0, text, width);
 	for (size_t i = 0; i < room && t->first + i < count; i++)
 		draw_line(&lines[t->first + i], (int)i + 1, width, t->utf8, t->first + i == t->at);
-	draw_note(t, lines, count, height);
+	if (note)
+		mvaddnstr(height - 2, 0, note, width);
+	free(note);
 	for (size_t i = 0; t->help && i < ARRAY_SIZE(key_texts) && i < room; i++) {
 		mvaddnstr((int)i + 1, 0, key_texts[i], width);
 		clrtoeol();
@@ -550,20 +554,16 @@ static bool capture_errors(struct top *t, struct captured *c)
 	return to;
 }
 
-/* @status: not 0 if there will be no screen; then the errors are printed. */
-static void release_errors(struct top *t, struct captured *c, int status)
+static void release_errors(struct top *t, struct captured *c)
 {
 	const char *text;
 
 	fclose(t->app->err);
 	t->app->err = c->err;
-	if (status)
-		fputs(c->text, c->err);
 	/* without the name of the program */
 	text = strstr(c->text, ": ");
 	text = text ? text + 2 : c->text;
 	snprintf(t->note, sizeof(t->note), "%.*s", (int)strcspn(text, "\n"), text);
-	free(c->text);
 }
 
 static void end_sessions(struct top *t)
@@ -584,7 +584,8 @@ static int change_view(struct top *t, size_t view)
 
 	if (capture_errors(t, &errors)) {
 		status = select_view(t, view);
-		release_errors(t, &errors, 0);
+		release_errors(t, &errors);
+		free(errors.text);
 	}
 	if (status)
 		return 0;
@@ -607,7 +608,8 @@ static int change_interval(struct top *t, uint64_t interval_ns)
 	end_sessions(t);
 	t->interval_ns = interval_ns;
 	status = start(t);
-	release_errors(t, &errors, 0);
+	release_errors(t, &errors);
+	free(errors.text);
 	if (!status)
 		return 0;
 	/* the device permits no such period to this user */
@@ -825,8 +827,18 @@ static int select_first(struct top *t)
 	if (!wants_screen(t) || !capture_errors(t, &errors))
 		return select_view(t, t->view);
 	status = select_view(t, t->view);
-	release_errors(t, &errors, status);
+	release_errors(t, &errors);
+	t->first_errors = errors.text;
 	return status;
+}
+
+/* What the screen covered, or would have. */
+static void print_first_errors(struct top *t)
+{
+	if (t->first_errors)
+		fputs(t->first_errors, t->app->err);
+	free(t->first_errors);
+	t->first_errors = NULL;
 }
 
 static int run(struct top *t)
@@ -840,8 +852,7 @@ static int run(struct top *t)
 		return run_snapshot(t);
 	if (screen && begin_screen())
 		return run_screen(t);
-	if (*t->note)
-		app_error(t->app, "%s", t->note);
+	print_first_errors(t);
 	if (screen)
 		app_error(t->app, "this terminal (TERM=%s) cannot move its cursor: as --plain",
 			  getenv("TERM") ? getenv("TERM") : "");
@@ -877,6 +888,7 @@ int top_run(struct app *app, int argc, char **argv)
 		status = select_first(&t);
 	if (!status)
 		status = run(&t);
+	print_first_errors(&t);
 
 	signals_release(&t.signals);
 	verdicts_free(t.verdicts);

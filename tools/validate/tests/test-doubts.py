@@ -480,7 +480,9 @@ def files_of_a_pack():
         own.write("pack/notes.txt", "somebody's\n")
         error = run("-m", pack, status=FAILED).stderr
         check("notes.txt: it has no hash in SHA256SUMS" in error, error)
-        os.rename(os.path.join(pack, "notes.txt"), os.path.join(path, "notes.txt"))
+        # beside the reviewer's signature
+        os.rename(os.path.join(pack, "notes.txt"), os.path.join(pack, "review.txt.asc"))
+        run("-o", "/dev/null", "-m", pack, status=FINE)
         sums = os.path.join(pack, "SHA256SUMS")
         with open(sums, encoding="utf-8") as f:
             lines = f.readlines()
