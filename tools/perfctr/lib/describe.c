@@ -54,11 +54,11 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 
 	switch (which) {
 	case 0:
-		snprintf(
-			text, size,
-			"%s period%s merged into longer samples, which loses resolution but no counts",
-			number_group(span->merged_periods, number, sizeof(number)),
-			span->merged_periods == 1 ? "" : "s");
+		snprintf(text, size,
+			 "%s period%s merged into longer samples, which loses resolution "
+			 "but no counts",
+			 number_group(span->merged_periods, number, sizeof(number)),
+			 span->merged_periods == 1 ? "" : "s");
 		return span->merged_periods;
 	case 1:
 		snprintf(text, size, "the hardware lost counts of up to %.6f s",
