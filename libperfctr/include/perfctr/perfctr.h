@@ -806,7 +806,8 @@ int perfctr_selection_copy(const struct perfctr_selection *from,
  *   {a,b}                        braces of a perf group are accepted and ignored
  *
  * If a SoC block is already selected with another filter, the event gets a
- * separate block of type GENERIC_PMU.
+ * separate block of type GENERIC_PMU. PMUs are those of the last 0.1 s: one that
+ * a module or a device just brought may be unknown for as long.
  *
  * Return: counters that the text names, at least 1; -ENOENT no counter has that
  * name; -EINVAL the text is malformed; -EOPNOTSUPP the device does not support perf

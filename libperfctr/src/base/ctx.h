@@ -41,7 +41,6 @@ struct perfctr_ctx {
 	struct pmu *pmus;
 	size_t pmu_count;
 	uint64_t pmus_ns;
-	bool pmus_kept; /* the last use did not look anew */
 	/* what the last searches for DRM clients found */
 	struct drm_capacity *capacities;
 	size_t capacity_count;

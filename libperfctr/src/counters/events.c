@@ -350,15 +350,11 @@ static int add_to(struct perfctr_selection *selection, const char *text, bool gp
 	error = perfctr_selection_copy(selection, &p.selection);
 	if (error)
 		return error;
-	p.ctx->pmus_kept = false;
 	error = add_text(&p, text);
 	pmu_list_free(&p.pmus);
 	if (error) {
 		perfctr_selection_unref(p.selection);
-		/* a PMU may have come since they were looked for */
-		return pmu_list_forget(selection->device->ctx) ?
-			       add_to(selection, text, gpu_first) :
-			       error;
+		return error;
 	}
 	selection_take(selection, p.selection);
 	return p.found;

@@ -28,7 +28,7 @@ int event_load_pmus(struct event_parser *p)
 
 	if (p->pmus_loaded)
 		return 0;
-	error = pmu_list_load(p->ctx, &p->pmus);
+	error = pmu_list_recent(p->ctx, &p->pmus);
 	p->pmus_loaded = !error;
 	if (!error)
 		pmu_list_judge(p->device, &p->pmus);

@@ -139,11 +139,13 @@ static int load_one(void *arg, const char *name)
 	return append(load, &pmu);
 }
 
-static int read_list(struct perfctr_ctx *ctx, struct pmu_list *list)
+int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
 {
 	struct load load = { ctx, list };
-	int error = ctx->sys->list(ctx->sys->data, PMU_PATH, load_one, &load);
+	int error;
 
+	*list = (struct pmu_list){ 0 };
+	error = ctx->sys->list(ctx->sys->data, PMU_PATH, load_one, &load);
 	if (!error || error == -ENOENT)
 		error = ctx->readings->pmus(ctx, load_readings, &load);
 	if (error) {
@@ -153,26 +155,14 @@ static int read_list(struct perfctr_ctx *ctx, struct pmu_list *list)
 	return 0;
 }
 
-bool pmu_list_forget(struct perfctr_ctx *ctx)
-{
-	const bool was_kept = ctx->pmus_kept;
-
-	free(ctx->pmus);
-	ctx->pmus = NULL;
-	ctx->pmus_kept = false;
-	return was_kept;
-}
-
-/* Each event that is selected looks for its PMU: it need not be in sysfs each time. */
-int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
+int pmu_list_recent(struct perfctr_ctx *ctx, struct pmu_list *list)
 {
 	const uint64_t now_ns = perfctr_time_raw_ns();
+	size_t bytes;
 	int error;
 
-	*list = (struct pmu_list){ 0 };
-	ctx->pmus_kept = ctx->pmus && now_ns - ctx->pmus_ns <= PMUS_KEPT_NS;
-	if (!ctx->pmus_kept) {
-		error = read_list(ctx, list);
+	if (!ctx->pmus || now_ns - ctx->pmus_ns > PMUS_KEPT_NS) {
+		error = pmu_list_load(ctx, list);
 		if (error)
 			return error;
 		free(ctx->pmus);
@@ -180,13 +170,12 @@ int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
 		ctx->pmu_count = list->count;
 		ctx->pmus_ns = now_ns;
 	}
-	list->count = 0;
-	list->pmus = ctx->pmu_count ? malloc(ctx->pmu_count * sizeof(*list->pmus)) : NULL;
-	if (ctx->pmu_count && !list->pmus)
+	bytes = ctx->pmu_count * sizeof(*list->pmus);
+	*list = (struct pmu_list){ malloc(bytes + 1), ctx->pmu_count };
+	if (!list->pmus)
 		return perfctr_no_memory(ctx);
-	if (ctx->pmu_count)
-		memcpy(list->pmus, ctx->pmus, ctx->pmu_count * sizeof(*list->pmus));
-	list->count = ctx->pmu_count;
+	if (bytes)
+		memcpy(list->pmus, ctx->pmus, bytes);
 	return 0;
 }
 

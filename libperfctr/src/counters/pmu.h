@@ -41,11 +41,11 @@ struct pmu_event {
 	char params[EVENT_BYTES], given[EVENT_BYTES];
 };
 
-/* All PMUs that the machine had within the last 0.1 s, empty without perf events. */
+/* All PMUs of the machine, empty without perf events. */
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
+/* The same, or as they were up to 0.1 s ago: of many events each looks for its PMU. */
+int pmu_list_recent(struct perfctr_ctx *ctx, struct pmu_list *list);
 void pmu_list_free(struct pmu_list *list);
-/* Have the next call look anew. Return: whether the last one did not. */
-bool pmu_list_forget(struct perfctr_ctx *ctx);
 
 /*
  * Set the block type, index and label that the name of a PMU means.
