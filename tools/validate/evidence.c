@@ -339,7 +339,7 @@ static const char *text_of(const char *folder, const char *name, struct arena *a
 /* What a reviewer adds: the form as it is signed or edited, and what keeps versions. */
 static bool is_of_review(const char *name)
 {
-	/* packs of version 0.1 and 0.2 had it written by their own command */
+	/* the command in README.txt of earlier packs wrote again.json */
 	return *name == '.' || !strncmp(name, "review.txt", strlen("review.txt")) ||
 	       !strncmp(name, "SHA256SUMS", strlen("SHA256SUMS")) || !strcmp(name, "again.json");
 }
