@@ -115,7 +115,7 @@ $(PARTS): generated | setup
 		{ $(PRINT_BUILD) "  BUILD   $(@:build-%=%)"; \
 		$(MAKE) $(PARALLEL) -C $(@:build-%=%) all; }
 $(filter-out build-libperfctr,$(PARTS)): $(filter build-libperfctr,$(PARTS))
-build-lab/vsoc: build-tools
+build-lab/vsoc build-lab/bench: build-tools
 
 modules: $(KVER:%=modules-%) ## kernel modules; KVER="6.12 6.1" (default), newest, uml, ...
 	$(Q)$(if $(strip $(KVER)),,echo 'make $@: KVER is empty: use KVER="6.12 6.1"' >&2; exit 2)
