@@ -33,6 +33,13 @@ static inline void mean_add(struct mean *mean, double value, uint64_t ns)
 	mean->ns += ns;
 }
 
+static inline void mean_add_mean(struct mean *mean, const struct mean *other)
+{
+	mean_add_number(mean, other->sum);
+	mean->rest += other->rest;
+	mean->ns += other->ns;
+}
+
 /* Return: the mean, NAN without any time. */
 static inline double mean_of(const struct mean *mean)
 {

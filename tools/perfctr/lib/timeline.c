@@ -7,9 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* a line in the bin that is being filled; a cache line, as there is one for each line and sample */
+struct cell {
+	double min, max, last;
+	uint64_t count;
+	uint64_t samples; /* that have a value */
+	struct mean mean;
+};
+
 struct filler {
 	struct timeline *t;
-	struct mean *means; /* of each bin of each line, then of each line */
+	struct cell *cells; /* of each line */
+	struct mean *averages; /* the same, over all bins before this one */
 	size_t capacity; /* bins that there is memory for */
 	uint64_t per_bin; /* samples of a bin at most */
 	uint64_t left; /* samples that are not in a bin yet */
@@ -52,8 +61,9 @@ static int allocate_bins(struct filler *f)
 	t->bins = calloc(f->capacity + 1, sizeof(*t->bins));
 	t->memory = malloc((3 * cells + 1) * sizeof(*t->memory));
 	t->counts = calloc(cells + 1, sizeof(*t->counts));
-	f->means = calloc(cells + t->line_count + 1, sizeof(*f->means));
-	if (!t->bins || !t->memory || !t->counts || !f->means)
+	f->cells = calloc(t->line_count + 1, sizeof(*f->cells));
+	f->averages = calloc(t->line_count + 1, sizeof(*f->averages));
+	if (!t->bins || !t->memory || !t->counts || !f->cells || !f->averages)
 		return -ENOMEM;
 	for (size_t n = 0; n < 3 * cells; n++)
 		t->memory[n] = NAN;
@@ -68,44 +78,54 @@ static int allocate_bins(struct filler *f)
 	return 0;
 }
 
-static void add_point(struct filler *f, size_t line, const struct values_item *item)
+static void add_point(struct cell *c, bool is_rate, const struct values_item *item)
 {
-	const size_t n = f->t->bin_count - 1;
-	struct timeline_line *l = &f->t->lines[line];
-	struct mean *mean = &f->means[line * f->capacity + n];
 	const double value = item->number;
 
-	l->count[n] = l->is_rate ? l->count[n] + item->count : item->count;
+	c->count = is_rate ? c->count + item->count : item->count;
 	/* a sample of no time has counts and no rate */
 	if (!isfinite(value))
 		return;
-	if (!(value >= l->least))
-		l->least = value;
-	if (!(value <= l->most))
-		l->most = value;
-	l->samples++;
-	if (!(value >= l->min[n]))
-		l->min[n] = value;
-	if (!(value <= l->max[n]))
-		l->max[n] = value;
-	/* without any time the mean is the last value */
-	l->mean[n] = l->average = value;
-	mean_add(mean, value, item->ran_ns);
-	mean_add(&f->means[f->t->line_count * f->capacity + line], value, item->ran_ns);
+	if (!c->samples || value < c->min)
+		c->min = value;
+	if (!c->samples || value > c->max)
+		c->max = value;
+	c->samples++;
+	c->last = value;
+	mean_add(&c->mean, value, item->ran_ns);
 }
 
-static void finish_means(struct filler *f)
+/* The last bin has all its samples. */
+static void finish_bin(struct filler *f)
 {
-	const struct mean *mean = f->means;
 	struct timeline *t = f->t;
 
-	for (struct timeline_line *l = t->lines; l < t->lines + t->line_count; l++)
-		for (size_t n = 0; n < f->capacity; n++, mean++)
-			if (mean->ns)
-				l->mean[n] = mean_of(mean);
-	for (struct timeline_line *l = t->lines; l < t->lines + t->line_count; l++, mean++)
-		if (mean->ns)
-			l->average = mean_of(mean);
+	for (size_t line = 0; t->bin_count && line < t->line_count; line++) {
+		const size_t n = t->bin_count - 1;
+		struct timeline_line *l = &t->lines[line];
+		struct cell *c = &f->cells[line];
+
+		l->count[n] = c->count;
+		if (c->samples) {
+			l->min[n] = c->min;
+			l->max[n] = c->max;
+			/* without any time the mean is the last value */
+			l->mean[n] = c->mean.ns ? mean_of(&c->mean) : c->last;
+			l->least = fmin(l->least, c->min);
+			l->most = fmax(l->most, c->max);
+			l->samples += c->samples;
+			mean_add_mean(&f->averages[line], &c->mean);
+			l->average = c->last;
+		}
+		*c = (struct cell){ 0 };
+	}
+}
+
+static void finish_averages(struct filler *f)
+{
+	for (size_t line = 0; line < f->t->line_count; line++)
+		if (f->averages[line].ns)
+			f->t->lines[line].average = mean_of(&f->averages[line]);
 }
 
 /* The bin of the next sample: a new one after a pause too, as long as the rest fits. */
@@ -117,6 +137,7 @@ static struct timeline_bin *next_bin(struct filler *f, const struct perfctr_samp
 	if (!bin || bin->samples == f->per_bin ||
 	    (sample->start_ns > bin->end_ns &&
 	     f->left <= (f->capacity - t->bin_count) * f->per_bin)) {
+		finish_bin(f);
 		bin = &t->bins[t->bin_count++];
 		bin->start_ns = sample->start_ns;
 	}
@@ -147,7 +168,7 @@ static int take_sample(void *data, struct capture_file *file, struct perfctr_sam
 		const struct values_item *item = &t->values.items[t->lines[n].number];
 
 		if (item->is_measured)
-			add_point(f, n, item);
+			add_point(&f->cells[n], t->lines[n].is_rate, item);
 	}
 	return 0;
 }
@@ -178,14 +199,16 @@ int timeline_fill(const struct app *app, struct capture_file *file,
 		status = EXIT_FAILED;
 	} else {
 		status = capture_file_each(app, file, take_sample, &f);
-		finish_means(&f);
+		finish_bin(&f);
+		finish_averages(&f);
 		values_end(&timeline->values);
 	}
 	/* the rate is that of the time in which it was measured; the timeline owns its rows */
 	for (size_t n = 0; !status && n < timeline->line_count; n++)
 		if (timeline->lines[n].is_rate)
 			((struct row *)timeline->lines[n].row)->rate = timeline->lines[n].average;
-	free(f.means);
+	free(f.cells);
+	free(f.averages);
 	return status;
 }
 
