@@ -13,13 +13,13 @@
 struct bench_session {
 	struct perfctr_ring ring;
 	struct perfctr_view view;
-	u64 base[COUNTERS];
+	u64 base[COUNTERS] __aligned(64); /* as allocations of that size are */
 	u64 base_seq;
 	u64 end_ns;
 	struct drm_perfctr_ring_control control __aligned(64);
 };
 
-static u64 totals[COUNTERS];
+static u64 totals[COUNTERS] __aligned(64);
 static u64 seq, now_ns;
 static struct perfctr_sticky valid;
 static struct drm_perfctr_block block = {
