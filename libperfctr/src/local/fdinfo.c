@@ -201,6 +201,7 @@ struct scan {
 	drm_file_fn fn;
 	void *arg;
 	long pid;
+	enum { UNKNOWN, SAFE, WAKES } reads; /* what reading a text of an unknown device may do */
 };
 
 bool drm_file_read(const struct perfctr_sys *sys, const char *path, struct drm_file *file,
@@ -318,6 +319,71 @@ static int scan_file(void *arg, const char *name)
 	return result;
 }
 
+/* the devices of a driver in sysfs */
+struct search {
+	const struct perfctr_sys *sys;
+	const char *driver;
+	char folder[DRM_SYSFS_BYTES], device[PATH_BYTES];
+	bool is_one;
+};
+
+static int compare_device(void *arg, const char *name)
+{
+	struct search *s = arg;
+	char folder[DRM_SYSFS_BYTES], path[PATH_BYTES], device[PATH_BYTES], driver[PATH_BYTES];
+	const char *own;
+
+	snprintf(folder, sizeof(folder), "/sys/class/drm/%.32s/device", name);
+	snprintf(path, sizeof(path), "%s/driver", folder);
+	if (s->sys->readlink(s->sys->data, folder, device, sizeof(device)) < 0 ||
+	    s->sys->readlink(s->sys->data, path, driver, sizeof(driver)) < 0)
+		return 0;
+	own = strrchr(driver, '/');
+	if (strcmp(own ? own + 1 : driver, s->driver) != 0)
+		return 0;
+	/* a device has several nodes */
+	s->is_one = !*s->folder || (s->is_one && !strcmp(device, s->device));
+	memcpy(s->folder, folder, sizeof(folder));
+	memcpy(s->device, device, sizeof(device));
+	return 0;
+}
+
+/* Find the device of a file by its driver, if that has no other; without a node nothing tells. */
+static void find_by_driver(const struct perfctr_sys *sys, struct drm_file *file)
+{
+	struct search s = { .sys = sys, .driver = file->driver };
+
+	sys->list(sys->data, "/sys/class/drm", compare_device, &s);
+	if (s.is_one)
+		drm_set_sysfs(sys, file, s.folder);
+}
+
+/* A file of a process whose files cannot be listed. */
+static int scan_text(void *arg, const char *name)
+{
+	struct scan *s = arg;
+	const struct perfctr_sys *sys = s->ctx->sys;
+	struct drm_file f = { .pid = s->pid };
+	char path[64], *text;
+	int result = 0;
+
+	snprintf(path, sizeof(path), "/proc/%ld/fdinfo/%.20s", s->pid, name);
+	if (drm_file_read(sys, path, &f, &text)) {
+		find_by_driver(sys, &f);
+		if (identify(text, &f))
+			result = s->fn(s->arg, &f, text);
+	}
+	free(text);
+	return result;
+}
+
+static bool may_read_all(struct scan *s)
+{
+	if (s->reads == UNKNOWN)
+		s->reads = drm_read_wakes(s->ctx->sys, "") ? WAKES : SAFE;
+	return s->reads == SAFE;
+}
+
 static int scan_process(void *arg, const char *name)
 {
 	struct scan *s = arg;
@@ -329,13 +395,18 @@ static int scan_process(void *arg, const char *name)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%ld/fd", s->pid);
 	result = s->ctx->sys->list(s->ctx->sys->data, path, scan_file, s);
+	/* the kernel shows the files of others to CAP_DAC_READ_SEARCH, the texts to CAP_SYS_PTRACE */
+	if (result == -EACCES && may_read_all(s)) {
+		snprintf(path, sizeof(path), "/proc/%ld/fdinfo", s->pid);
+		result = s->ctx->sys->list(s->ctx->sys->data, path, scan_text, s);
+	}
 	/* another user's process, or it ended */
 	return result > 0 || result == -ENOMEM ? result : 0;
 }
 
 int drm_scan(struct perfctr_ctx *ctx, drm_file_fn fn, void *arg)
 {
-	struct scan s = { ctx, fn, arg, 0 };
+	struct scan s = { .ctx = ctx, .fn = fn, .arg = arg };
 
 	return ctx->sys->list(ctx->sys->data, "/proc", scan_process, &s);
 }
