@@ -229,7 +229,7 @@ TEST_WITH(begin, end, "not measured is no zero")
 	EQUAL(v.flags, PERFCTR_VALUE_PARTIAL);
 }
 
-/* as in a sample that a job took: read before, and the sum of a type as long as its longest span */
+/* as in a sample that a job took: read before, and the sum of a type as long as their mean */
 TEST_WITH(begin, end, "rates are those of a block's own span")
 {
 	static const uint64_t spans[2][2] = { { 500, 1500 }, { 700, 1200 } };
@@ -257,10 +257,39 @@ TEST_WITH(begin, end, "rates are those of a block's own span")
 	perfctr_totals_rate(totals, counter(totals, 1, 0), &v);
 	EQUAL(v.number, 4e9);
 	EQUAL(perfctr_totals_sum(totals, &sum), 0);
-	EQUAL(perfctr_totals_block_info(perfctr_totals_block(sum, 0))->elapsed_ns, 2000);
+	EQUAL(perfctr_totals_block_info(perfctr_totals_block(sum, 0))->elapsed_ns, 1500);
 	perfctr_totals_unref(sum);
 	perfctr_totals_reset(totals);
 	EQUAL(info->elapsed_ns, 0);
+}
+
+/* a block's spans follow each other, each as long as it happened to be */
+TEST_WITH(begin, end, "the rate of several blocks is the sum of theirs")
+{
+	static const uint64_t ends[2][4] = { { 0, 900, 2100, 3000 }, { 0, 1300, 1700, 3000 } };
+	const struct perfctr_totals_block *block;
+	struct perfctr_totals *sum;
+	struct perfctr_value v;
+
+	for (int round = 0; round < 3; round++) {
+		sample_begin(&w)->seq = next_seq++;
+		for (uint16_t n = 0; n < 2; n++) {
+			const uint64_t ns = ends[n][round + 1] - ends[n][round];
+			const uint64_t value = ns * (n + 1);
+
+			sample_add_pmu(&w, DRM_PERFCTR_TEGRA410_BLOCK_UCF, n, 1, &value, NULL, ns);
+			sample_add_span(&w, ends[n][round], ends[n][round + 1]);
+		}
+		sample_header(&w)->start_ns = 1000 * (uint64_t)round;
+		sample_header(&w)->end_ns = 1000 * (uint64_t)round + 1000;
+		add();
+	}
+	EQUAL(perfctr_totals_sum(totals, &sum), 0);
+	block = perfctr_totals_block(sum, 0);
+	EQUAL(perfctr_totals_block_info(block)->elapsed_ns, 3000);
+	perfctr_totals_rate(sum, perfctr_totals_counter(block, 0), &v);
+	EQUAL(v.number, 3e9);
+	perfctr_totals_unref(sum);
 }
 
 TEST_WITH(begin, end, "missing samples are counted")

@@ -1255,7 +1255,7 @@ struct perfctr_totals_block_info {
 	/*
 	 * what its counts cover: for blocks with a span of their own, see
 	 * perfctr_block_read_span(), earliest start, latest end, and all spans added up; for others
-	 * the same of their samples. Of several blocks in a sample the longest span counts.
+	 * the same of their samples. Of several blocks in a sample the mean of their spans counts.
 	 */
 	uint64_t start_ns;
 	uint64_t end_ns;

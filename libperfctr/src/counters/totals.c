@@ -303,8 +303,8 @@ static void add_block_span(struct totals_pending *p, const struct perfctr_block 
 		p->start_ns = start_ns;
 	if (end_ns > p->end_ns)
 		p->end_ns = end_ns;
-	if (end_ns - start_ns > p->elapsed_ns)
-		p->elapsed_ns = end_ns - start_ns;
+	p->elapsed_ns += end_ns - start_ns;
+	p->spans++;
 	apart_ns = end_ns > sample->end_ns ? end_ns - sample->end_ns : sample->end_ns - end_ns;
 	if (apart_ns > p->apart_ns)
 		p->apart_ns = apart_ns;
@@ -456,7 +456,8 @@ static void fold_block(struct perfctr_totals_block *b)
 		i->end_ns = p->end_ns;
 	if (p->apart_ns > i->apart_ns)
 		i->apart_ns = p->apart_ns;
-	i->elapsed_ns += p->elapsed_ns;
+	/* the spans of each block follow each other, so the longest of each sample overlap */
+	i->elapsed_ns += p->spans > 1 ? p->elapsed_ns / p->spans : p->elapsed_ns;
 	if (p->blocks > i->blocks)
 		i->blocks = p->blocks;
 	if (p->is_of_other_cpu)

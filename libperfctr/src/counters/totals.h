@@ -15,11 +15,11 @@ struct totals_counter {
 /* what the current sample adds to a block; masks are of counters, as that of the block */
 struct totals_pending {
 	bool is_touched, is_of_other_cpu, has_running;
-	uint16_t blocks;
+	uint16_t blocks, spans;
 	uint32_t states;
 	uint64_t seen; /* counters that it has */
 	uint64_t measured, missed, overflow; /* a counter of several blocks may be all of these */
-	uint64_t start_ns, end_ns, elapsed_ns, apart_ns; /* @elapsed_ns: of the longest span */
+	uint64_t start_ns, end_ns, elapsed_ns, apart_ns; /* @elapsed_ns: of all spans */
 	uint64_t clock_cycles, time_enabled, time_running;
 };
 

@@ -271,6 +271,8 @@ static void add_span(struct values_item *item, const struct part *part)
 		item->start_ns = part->start_ns;
 	if (part->end_ns > item->end_ns)
 		item->end_ns = part->end_ns;
+	item->spans_ns += part->end_ns - part->start_ns;
+	item->spans++;
 	item->has_span |= part->has_span;
 	item->is_present = true;
 }
@@ -352,7 +354,7 @@ static void finish_counters(struct values *v)
 		if (row->flags & PERFCTR_VALUE_ESTIMATED)
 			item->ran_ns = time_running(v, item, row);
 		else
-			item->ran_ns = item->end_ns - item->start_ns;
+			item->ran_ns = item->spans ? item->spans_ns / item->spans : 0;
 		/* no time, no rate */
 		if (item->is_measured && !v->lines[n].is_rate)
 			item->number = row_number(row, item->count) * row->scale;

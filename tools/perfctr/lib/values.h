@@ -21,9 +21,10 @@ struct values_item {
 	double number; /* rate, level or metric; NAN if there is none */
 	/* time of @number: of a multiplexed counter what it ran; time enabled of all its blocks */
 	uint64_t ran_ns, enabled_ns;
-	/* what @count covers: the sample, or the spans of its blocks */
+	/* what @count covers: the sample, or the spans of its blocks, which may be apart */
 	bool has_span;
 	uint64_t start_ns, end_ns;
+	uint64_t spans_ns, spans; /* of these blocks: all added up, and how many */
 };
 
 /* lines, and their values in the current sample */
