@@ -35,5 +35,13 @@ def counted():
         check([name for name in found if name.startswith("type")] == expected, text)
 
 
+@test
+def misspelt():
+    """a device that is not there: those that are, and nothing about what a machine lacks"""
+    text = run("stat", "-d", "vsok", "--", "true", status=4)
+    check(text == 'perfctr stat: no device "vsok"; those with counters: renderD128 (vsoc), local\n',
+          text)
+
+
 if __name__ == "__main__":
     sys.exit(main())
