@@ -12,13 +12,15 @@ skip() {
 }
 
 check() {
-	local text=$1 output
+	local text=$1 output status
 	shift
 	tap_number=$((tap_number + 1))
 	if output=$("$@" 2>&1); then
 		echo "ok $tap_number - $text"
 	else
+		status=$?
 		echo "not ok $tap_number - $text"
+		output=${output:-exit status $status, no output}
 		echo "${output//$'\n'/$'\n# '}" | sed '1s/^/# /' | tail -n 30
 		tap_failed=1
 	fi

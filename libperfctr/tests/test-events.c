@@ -350,6 +350,8 @@ TEST_WITH(begin, end, "bad events are refused with a reason")
 		{ "JS0_JOBS", -ENOENT, "is a counter of jm blocks (as of " },
 		{ "ucf0/mem_byte_rd/", -ENOENT, "did you mean mem_bytes_rd;" },
 		{ "shader1/FRAGMENTS", -ENOENT, "is named \"shader1\"" },
+		{ "shader1/FRAGMENTS,shader0/JOBS,fw/C0", -ENOENT, "is named \"shader1\"" },
+		{ "shadow*/C0,shadow*/C1", -ENOENT, "is named \"shadow*\"" },
 		{ "memsys0/L2_READ/u", -EINVAL, "modifiers have no meaning" },
 		{ "software/cpu-clock/u", -EINVAL, "modifiers have no meaning" },
 		{ "ucf0/nothing/", -ENOENT, "ucf0 has no counter or event \"nothing\"" },

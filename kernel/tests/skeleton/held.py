@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""usage: held.py NODE DRIVER: a ring keeps the core's module when the driver's has gone. Removes
-DRIVER. Exit status: 0 if the core stays while a reader, then while only a mapping exists."""
+"""usage: held.py NODE EVENT DRIVER: a ring keeps the core's module when the driver's has gone.
+Removes DRIVER. Exit status: 0 if the core stays while a reader, then only a mapping exists."""
 
 import ctypes
 import mmap
@@ -24,21 +24,27 @@ def state(control):
     return control[INSERT_IDX] - FIRST, control[STATE]
 
 
-def main(node, driver):
+def main(node, event, driver):
     lib = ctypes.CDLL("libperfctr.so.1", use_errno=True)
     lib.mmap.restype = ctypes.c_void_p
+    lib.perfctr_ctx_error.restype = ctypes.c_char_p
     ctx, device, selection, session = (ctypes.c_void_p() for _ in range(4))
-    for ret in (lib.perfctr_ctx_new(ctypes.byref(ctx)),
-                lib.perfctr_device_open(ctx, node.encode(), ctypes.byref(device)),
-                lib.perfctr_selection_new(device, ctypes.byref(selection)),
-                lib.perfctr_selection_add(selection, b"tiler/C0"),
-                lib.perfctr_session_new(selection, None, ctypes.byref(session)),
-                lib.perfctr_session_start(session, ctypes.c_uint64(0)),
-                lib.perfctr_session_sample(session, ctypes.c_uint64(1)),
-                lib.perfctr_session_stop(session, ctypes.c_uint64(2))):
-        assert ret >= 0, os.strerror(-ret)
-    reader = lib.perfctr_session_reader(session)
-    assert reader >= 0, os.strerror(-reader)
+
+    def call(name, *args):
+        ret = getattr(lib, f"perfctr_{name}")(*args)
+        reason = lib.perfctr_ctx_error(ctx).decode() if ctx else ""
+        assert ret >= 0, f"perfctr_{name}: {os.strerror(-ret)}: {reason}"
+        return ret
+
+    call("ctx_new", ctypes.byref(ctx))
+    call("device_open", ctx, node.encode(), ctypes.byref(device))
+    call("selection_new", device, ctypes.byref(selection))
+    call("selection_add", selection, event.encode())
+    call("session_new", selection, None, ctypes.byref(session))
+    call("session_start", session, ctypes.c_uint64(0))
+    call("session_sample", session, ctypes.c_uint64(1))
+    call("session_stop", session, ctypes.c_uint64(2))
+    reader = call("session_reader", session)
     # Python's own mapping would keep a copy of the descriptor
     at = lib.mmap(None, ctypes.c_size_t(SIZE), mmap.PROT_READ, mmap.MAP_SHARED, reader,
                   ctypes.c_long(0))

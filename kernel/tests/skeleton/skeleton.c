@@ -157,8 +157,14 @@ static ssize_t work_store(struct device *dev, struct device_attribute *attribute
 {
 	struct skeleton *skeleton = dev_get_drvdata(dev);
 	u32 amount;
-	int err = kstrtou32(text, 0, &amount) ?: pm_runtime_resume_and_get(dev);
+	int err = kstrtou32(text, 0, &amount);
 
+	if (err)
+		return err;
+	/* nothing can see that a counter wrapped twice between two collections */
+	if (amount > U32_MAX / COUNTERS)
+		return -ERANGE;
+	err = pm_runtime_resume_and_get(dev);
 	if (err)
 		return err;
 	/* the second one is twice as fast */

@@ -239,6 +239,10 @@ static int add_event(struct event_parser *p, const char **text)
 
 	start += head_length + 1;
 	close = strchr(start, '/');
+	/* first, as a mistyped block would take the events after it for terms */
+	error = event_is_gpu_block(p, head) ? 0 : event_need_pmu(p, head);
+	if (error)
+		return error;
 	if (event_is_gpu_block(p, head)) {
 		length = strcspn(start, "/,{}");
 		*text = start + length + (start[length] == '/');

@@ -59,6 +59,8 @@ int event_add_gpu(struct event_parser *p, const char *blocks, const char *counte
 
 /* --- events_perf.c; they return 0 or a negative errno --- */
 
+/* Return: -ENOENT: no PMU matches @head; the reason has the nearest name. */
+int event_need_pmu(struct event_parser *p, const char *head);
 /* Add the events of @terms, "" all, of the PMUs that match @head. */
 int event_add_pmu(struct event_parser *p, const char *head, const char *terms);
 /* Add events of SoC blocks and of the software PMU by name only; there may be none. */

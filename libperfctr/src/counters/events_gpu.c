@@ -24,24 +24,30 @@ static bool parse_position(const char *text, unsigned int *position)
 	return true;
 }
 
+/* "shader", or "type128" of a driver that is newer than the library. */
+static bool is_type(const struct drm_perfctr_block_info *b, const char *name)
+{
+	char type[LABEL_BYTES];
+
+	perfctr_block_label(b->type, DRM_PERFCTR_INDEX_ALL, type, sizeof(type));
+	return !strcasecmp(name, type);
+}
+
 static bool block_matches(const struct drm_perfctr_block_info *b, const char *pattern)
 {
-	const char *type = perfctr_block_type_name(b->type);
 	char label[LABEL_BYTES];
 
 	if (block_is_pmu(b))
 		return false;
 	perfctr_block_label(b->type, b->index, label, sizeof(label));
-	return event_matches(pattern, label) || (type && !strcasecmp(pattern, type));
+	return event_matches(pattern, label) || is_type(b, pattern);
 }
 
 /* Whether a pattern for blocks selects individual blocks instead of a whole type. */
 static bool selects_some(const struct event_parser *p, const struct drm_perfctr_block_info *b,
 			 const char *pattern)
 {
-	const char *type = perfctr_block_type_name(b->type);
-
-	if (!pattern || (type && !strcasecmp(pattern, type)))
+	if (!pattern || is_type(b, pattern))
 		return false;
 	for (size_t n = 0; event_is_glob(pattern) && n < p->device->block_count; n++)
 		if (p->device->blocks[n].type == b->type &&
@@ -61,9 +67,11 @@ bool event_is_gpu_block(const struct event_parser *p, const char *pattern)
 bool event_is_gpu_block_alone(const struct event_parser *p, const char *pattern)
 {
 	for (size_t n = 0; n < p->device->block_count; n++) {
-		const char *type = perfctr_block_type_name(p->device->blocks[n].type);
+		char type[LABEL_BYTES];
 
-		if (type && !strncasecmp(pattern, type, strlen(type)) &&
+		perfctr_block_label(p->device->blocks[n].type, DRM_PERFCTR_INDEX_ALL, type,
+				    sizeof(type));
+		if (!strncasecmp(pattern, type, strlen(type)) &&
 		    block_matches(&p->device->blocks[n], pattern))
 			return true;
 	}

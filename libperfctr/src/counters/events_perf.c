@@ -406,30 +406,40 @@ static int event_fail_no_readings(struct event_parser *p, const char *head)
 	return event_fail_unknown(p, NULL, head, true);
 }
 
+/* Wildcards mean only what this device can count. */
+static bool is_meant(const struct event_parser *p, const struct pmu *pmu, const char *head)
+{
+	return event_pmu_matches(pmu, head) &&
+	       (!event_is_glob(head) || (counts_pmu(p, pmu) && !pmu->is_foreign));
+}
+
+int event_need_pmu(struct event_parser *p, const char *head)
+{
+	int error = event_load_pmus(p);
+
+	for (size_t n = 0; !error && n < p->pmus.count; n++)
+		if (is_meant(p, &p->pmus.pmus[n], head))
+			return 0;
+	return error ? error : event_fail_no_readings(p, head);
+}
+
 int event_add_pmu(struct event_parser *p, const char *head, const char *terms)
 {
 	int before = p->found;
-	bool known = false;
-	int error = event_load_pmus(p);
+	int error = event_need_pmu(p, head);
 
 	for (size_t n = 0; !error && n < p->pmus.count; n++) {
-		if (!event_pmu_matches(&p->pmus.pmus[n], head) ||
-		    (event_is_glob(head) &&
-		     (!counts_pmu(p, &p->pmus.pmus[n]) || p->pmus.pmus[n].is_foreign)))
+		const struct pmu *pmu = &p->pmus.pmus[n];
+
+		if (!is_meant(p, pmu, head))
 			continue;
-		if (!known)
-			error = need_pmu_support(p, &p->pmus.pmus[n]);
-		known = true;
+		error = need_pmu_support(p, pmu);
 		if (!error)
-			error = add_pmu_events(p, &p->pmus.pmus[n], *terms ? terms : "*",
-					       selects_some_pmus(p, &p->pmus.pmus[n], head));
+			error = add_pmu_events(p, pmu, *terms ? terms : "*",
+					       selects_some_pmus(p, pmu, head));
 	}
-	if (error)
+	if (error || p->found != before)
 		return error;
-	if (!known)
-		return event_fail_no_readings(p, head);
-	if (p->found != before)
-		return 0;
 	error = p->ctx->readings->explain(p->ctx, head);
 	return error ? error : event_fail_unknown(p, head, terms, false);
 }

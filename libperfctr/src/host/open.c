@@ -300,6 +300,24 @@ static int open_local(struct perfctr_ctx *ctx, struct perfctr_device **device)
 						PERFCTR_DEVICE_LOCAL, device);
 }
 
+static int fail_no_device(struct perfctr_ctx *ctx, const struct perfctr_device_list *list,
+			  const char *which)
+{
+	char there[512] = "";
+	size_t length = 0;
+
+	for (size_t n = 0; n < list->count && length < sizeof(there); n++) {
+		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
+
+		if (!e->error)
+			length += (size_t)snprintf(there + length, sizeof(there) - length,
+						   "%s (%s), ", strrchr(e->path, '/') + 1,
+						   e->driver);
+	}
+	return perfctr_fail(ctx, -ENODEV, "no device \"%s\"; those with counters: %s%s", which,
+			    there, PERFCTR_DEVICE_LOCAL);
+}
+
 EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 			       struct perfctr_device **device)
 {
@@ -347,9 +365,7 @@ EXPORT int perfctr_device_open(struct perfctr_ctx *ctx, const char *which,
 		else
 			*device = d;
 	} else if (which) {
-		perfctr_fail(ctx, error,
-			     "no device \"%s\": give a node, driver or name from \"perfctr info\"",
-			     which);
+		error = fail_no_device(ctx, list, which);
 	} else {
 		error = open_local(ctx, device);
 		if (error == -ENODEV)

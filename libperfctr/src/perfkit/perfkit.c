@@ -544,13 +544,13 @@ EXPORT int perfctr_perfkit_add_all(struct perfctr_perfkit *kit)
 	/* all GPU block types by name; PMUs are not included */
 	for (size_t n = 0; n < kit->device->block_count && error >= 0; n++) {
 		const unsigned int type = kit->device->blocks[n].type;
-		const char *name = perfctr_block_type_name(type);
-		char event[LABEL_BYTES];
+		char name[LABEL_BYTES], event[LABEL_BYTES + 2];
 
 		for (k = 0; k < n && kit->device->blocks[k].type != type; k++)
 			;
-		if (k < n || !name || block_is_pmu(&kit->device->blocks[n]))
+		if (k < n || block_is_pmu(&kit->device->blocks[n]))
 			continue;
+		perfctr_block_label(type, DRM_PERFCTR_INDEX_ALL, name, sizeof(name));
 		snprintf(event, sizeof(event), "%s/*", name);
 		error = add_events(&a, event);
 		/* a block whose counters are all of another set, or absent */

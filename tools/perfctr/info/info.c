@@ -80,18 +80,16 @@ enum { LINE_INDENT = 4 };
 static size_t print_blocks(FILE *out, const struct perfctr_device *device, size_t first)
 {
 	const struct drm_perfctr_block_info *b = perfctr_device_block(device, first);
-	const char *type = perfctr_block_type_name(b->type);
 	const char *clock = clock_name(device, b->clock);
 	size_t n = first;
-	char label[64];
+	char type[64], label[64];
 
+	perfctr_block_label(b->type, DRM_PERFCTR_INDEX_ALL, type, sizeof(type));
 	if (b->index == DRM_PERFCTR_INDEX_ALL) {
-		fprintf(out, "  %-12s any perf PMU of the machine, see perfctr list\n",
-			type ? type : "?");
+		fprintf(out, "  %-12s any perf PMU of the machine, see perfctr list\n", type);
 		return first + 1;
 	}
-	perfctr_block_label(b->type, b->index, label, sizeof(label));
-	fprintf(out, "  %-12s %3u counters", type ? type : label, available_counters(b));
+	fprintf(out, "  %-12s %3u counters", type, available_counters(b));
 	if (clock)
 		fprintf(out, ", clock %s", clock);
 	fputs(", ", out);

@@ -122,6 +122,11 @@ int app_bad_option(const struct app *app)
 	return app_usage(app, "unknown or incomplete option %s", app->argv[optind - 1]);
 }
 
+void app_name_check(const struct app *app)
+{
+	fputs("perfctr check shows what is missing and the command that fixes it\n", app->err);
+}
+
 int app_failed(const struct app *app, int error)
 {
 	const char *reason = perfctr_ctx_error(app->ctx);
@@ -143,8 +148,7 @@ int app_failed(const struct app *app, int error)
 		return EXIT_FAILED;
 	case -ENODEV:
 	case -ENOTTY:
-		fputs("perfctr check shows what is missing and the command that fixes it\n",
-		      app->err);
+		app_name_check(app);
 		return EXIT_NO_DEVICE;
 	default:
 		return EXIT_FAILED;

@@ -63,6 +63,8 @@ int app_bad_option(const struct app *app);
  * error.
  */
 int app_failed(const struct app *app, int error);
+/* Print that "perfctr check" helps. */
+void app_name_check(const struct app *app);
 
 /*
  * Flush @out. Return: 0 if everything was written, else the -errno of the first write that failed;

@@ -156,11 +156,11 @@ static int add_blocks(struct perfctr_selection *selection, const struct perfctr_
 
 	for (size_t n = 0; n < perfctr_device_block_count(device); n++) {
 		const struct drm_perfctr_block_info *b = perfctr_device_block(device, n);
-		const char *type = perfctr_block_type_name(b->type);
-		char text[64];
+		char type[64], text[sizeof(type) + 2];
 
-		if (!type || b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
+		if (b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
 			continue;
+		perfctr_block_label(b->type, DRM_PERFCTR_INDEX_ALL, type, sizeof(type));
 		snprintf(text, sizeof(text), "%s/*", type);
 		added += add_known(selection, &(const char *const){ text }, 1, error);
 	}

@@ -60,6 +60,31 @@ static int use_local(const struct app *app, struct perfctr_device **device)
 	return 0;
 }
 
+static bool any_has_counters(const struct app *app)
+{
+	struct perfctr_device_list *list;
+	bool any = false;
+
+	if (perfctr_device_list_new(app->ctx, &list))
+		return false;
+	for (size_t n = 0; n < perfctr_device_list_count(list); n++)
+		any |= !perfctr_device_list_get(list, n)->error;
+	perfctr_device_list_unref(list);
+	return any;
+}
+
+/* Return: an exit status. */
+static int fail_to_open(const struct app *app, const char *which, int error)
+{
+	if (error != -ENODEV || !which || app->via)
+		return app_failed(app, error);
+	app_error(app, "%s", perfctr_ctx_error(app->ctx));
+	/* else the name is wrong, and nothing is missing */
+	if (!any_has_counters(app))
+		app_name_check(app);
+	return EXIT_NO_DEVICE;
+}
+
 enum {
 	OPEN_TO_COUNT = 1,
 	OPEN_ANY = 2, /* no event is wanted that the local device lacks */
@@ -81,7 +106,7 @@ static int open_device(const struct app *app, const char *which, unsigned int fl
 		denied = is_denied(denied) ? denied : 0;
 	}
 	if (!denied || app->via)
-		return error ? app_failed(app, error) : 0;
+		return error ? fail_to_open(app, which, error) : 0;
 	snprintf(reason, sizeof(reason), "%s", perfctr_ctx_error(app->ctx));
 	if (!access(PERFCTR_BROKER_SOCKET, F_OK)) {
 		if (!try_broker(app, which, device))

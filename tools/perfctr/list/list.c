@@ -353,15 +353,14 @@ static void list_unnamed(struct lister *l)
 
 	for (size_t i = 0; l->device && i < perfctr_device_block_count(l->device); i++) {
 		const struct drm_perfctr_block_info *b = perfctr_device_block(l->device, i);
-		const char *type = perfctr_block_type_name(b->type);
 		const char *product = perfctr_product_name(b->product);
 		unsigned int first = 0;
-		char text[64], range[96];
+		char type[40], text[64], range[96];
 
 		/* blocks of a type are neighbours */
-		if (b->type == last || !type || b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY ||
-		    has_names(b))
+		if (b->type == last || b->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY || has_names(b))
 			continue;
+		perfctr_block_label(b->type, DRM_PERFCTR_INDEX_ALL, type, sizeof(type));
 		last = b->type;
 		while (first < DRM_PERFCTR_SECTION_COUNTERS && !(b->available[0] >> first & 1))
 			first++;
