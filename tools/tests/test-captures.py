@@ -959,6 +959,11 @@ def diff_compares_rates():
 
     a, b = write("d1.cap", capture(10, 1)), write("d2.cap", capture(11, 2, count=400))
     result = json.loads(run("diff", "-j", a, b).stdout)
+    took = result["changes"][0]
+    check((took["event"], took["a"]["number"], took["b"]["number"], took["number_unit"],
+           took["verdict"]) == ("time", 0.2, 0.4, "s", "unknown"), f"{took}")
+    chosen = json.loads(run("diff", "-j", "-e", "time", a, b).stdout)["changes"]
+    check(chosen == [took], f"{chosen}")
     changes = {c["event"]: c for c in result["changes"]}
     eight, nine = [c for c in changes.values() if not c["is_metric"]][:2]
     check(eight["verdict"] == "clear" and 9 < eight["change_percent"] < 11, f"{eight}")
@@ -1028,6 +1033,11 @@ def diff_compares_groups():
                   side["captures"] == len(values) and side["max"] == 4 * max(values), f"{side}")
         check(change["verdict"] == {"two": "within noise", "far": "clear", "few": "unknown"}[b],
               f"{change}")
+    for words in [], ["-a"]:
+        took = json.loads(run("diff", "-j", *words, path("groups/one"), "--against",
+                              path("groups/two")).stdout)["changes"][0]
+        check(took["event"] == "time" and took["number_unit"] == "s" and
+              took["a"]["median"] == took["b"]["median"] == 0.002, f"{took}")
     # the method of Benjamini and Hochberg, of events that are not constant
     result = json.loads(run("diff", "-j", "-a", path("groups/one"), "--against",
                             path("groups/two")).stdout)["changes"]
@@ -1149,6 +1159,8 @@ def diff_compares_marks():
     result, changes = medians("--by-mark", a[0])
     # of each ms the share of its sample; two spans of each name
     each = [sum(t % 12 < 6 for t in range(n - n % 5, n - n % 5 + 5)) / 5 for n in range(120)]
+    check([round(changes[name, "time"]["b"]["median"] / 1e-3, 9) for name in ("half", "f?", "g")] ==
+          [5, 12, 12], f"mean times of spans: {changes}")
     halves = sum(sum(each[n:n + 6] + each[n + 1:n + 5]) for n in range(0, 120, 12))
     half = changes["half", "shader/EIGHT"]["b"]
     check(abs(half["median"] / (1000 * halves / 0.1) - 1) < 1e-12 and half["captures"] == 1,
@@ -1159,6 +1171,7 @@ def diff_compares_marks():
           b"1 unfinished" in done.stderr, f"{done}")
     _, changes = medians("--by-mark", a[0], b[0])
     for name in "half", "f?":
+        check(changes[name, "time"]["change_percent"] == 0, f"{changes[name, 'time']}")
         change = changes[name, "shader/EIGHT"]
         check(abs(change["change_percent"] - 50) < 1e-9 and change["verdict"] == "unknown",
               f"{name}: {change}")
@@ -1222,7 +1235,7 @@ def many_names():
         capture = many_phases("many.cap", names)
         before = os.times().children_user
         done = run("diff", "-A", "-a", "--by-mark", capture, capture)
-        check(f"\n{240 * names} compared" in done.stdout.decode(), f"{done.stdout[-200:]}")
+        check(f"\n{241 * names} compared" in done.stdout.decode(), f"{done.stdout[-200:]}")
         return os.times().children_user - before
     few, many = seconds(24), seconds(192)
     check(many < 20 * few, f"{few} s of 24 names, {many} s of 192")

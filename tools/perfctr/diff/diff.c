@@ -33,8 +33,9 @@ static const char help[] =
 	"       perfctr diff [OPTION...] --by-mark CAPTURE\n"
 	"\n"
 	"Compares captures of perfctr record, counter by counter and metric by metric: totals,\n"
-	"and rates, which do not depend on how long was recorded. A directory stands for all\n"
-	"captures in it and below it.\n"
+	"and rates, which do not depend on how long was recorded. The row \"time\", which -e can\n"
+	"choose too, says how long: a capture, or a frame or phase of --by-mark on average. A\n"
+	"directory stands for all captures in it and below it.\n"
 	"\n"
 	"      --against B...       two groups of captures; must be last\n"
 	"      --by KEY             each group against all other captures: host, device, command\n"
@@ -175,7 +176,9 @@ struct change {
 struct compared {
 	struct capture capture;
 	struct timeline *timelines; /* of its sessions */
-	const struct timeline_line **lines; /* of all of these */
+	struct row time_row;
+	struct timeline_line time;
+	const struct timeline_line **lines; /* the time, and those of all timelines */
 	size_t line_count;
 	struct table table; /* of the lines */
 };
@@ -215,8 +218,11 @@ static void compare(const struct diff *d, struct change *c)
 		return;
 	c->difference = c->sides[1].number - c->sides[0].number;
 	c->percent = compare_percent(c->sides[0].number, c->sides[1].number);
-	for (size_t n = 0; n < 2; n++)
-		means[n] = compare_mean_of(c->sides[n].line->mean, c->sides[n].line->of->bin_count);
+	for (size_t n = 0; n < 2; n++) {
+		const struct timeline_line *line = c->sides[n].line;
+
+		means[n] = compare_mean_of(line->mean, line->of ? line->of->bin_count : 0);
+	}
 	if (!compare_error(&means[0], &means[1], &error))
 		return;
 	c->error = error;
@@ -497,8 +503,9 @@ static void print_text(const struct diff *d)
 		print_change(d, &d->changes[n], &l);
 	fputc('\n', d->out);
 	snprintf(text, sizeof(text),
-		 "%zu compared, %zu differ clearly; ~ may be chance, ? too few samples", both,
-		 clear);
+		 "%zu compared, %zu differ clearly; ~ may be chance, ? too few samples (of time "
+		 "there is one)",
+		 both, clear);
 	columns_wrap(d->out, text, 0, 0, l.columns);
 }
 
@@ -572,25 +579,33 @@ static void print_json(const struct diff *d)
 
 /* --- command ------------------------------------------------------------------------- */
 
-static int take_lines(struct compared *c, const struct timeline *t)
+static int take_lines(struct compared *c, const struct timeline_line *lines, size_t count)
 {
 	const struct timeline_line **more =
-		realloc(c->lines, (c->line_count + t->line_count + 1) * sizeof(*more));
+		realloc(c->lines, (c->line_count + count + 1) * sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
 	c->lines = more;
-	for (size_t n = 0; n < t->line_count; n++) {
-		const struct key key = { c, &t->lines[n] };
+	for (size_t n = 0; n < count; n++) {
+		const struct key key = { c, &lines[n] };
 		size_t found;
 
-		more[c->line_count] = &t->lines[n];
-		if (table_add(&c->table, table_hash(TABLE_HASH, t->lines[n].row->event), is_like,
-			      &key, c->line_count, &found))
+		more[c->line_count] = &lines[n];
+		if (table_add(&c->table, table_hash(TABLE_HASH, lines[n].row->event), is_like, &key,
+			      c->line_count, &found))
 			return -ENOMEM;
 		c->line_count++;
 	}
 	return 0;
+}
+
+static int take_time(struct compared *c)
+{
+	c->time_row = diff_time;
+	c->time_row.number = diff_seconds(&c->capture);
+	c->time = (struct timeline_line){ .row = &c->time_row, .samples = 1 };
+	return take_lines(c, &c->time, 1);
 }
 
 static int open_capture(struct diff *d, size_t n)
@@ -601,6 +616,7 @@ static int open_capture(struct diff *d, size_t n)
 	if (status)
 		return status;
 	c->timelines = calloc(c->capture.count, sizeof(*c->timelines));
+	error = take_time(c);
 	for (size_t i = 0; !status && !error && i < c->capture.count; i++) {
 		struct capture_file *file = &c->capture.files[i];
 		uint64_t pieces = perfctr_totals_span(file->totals)->samples / SAMPLES_PER_PIECE;
@@ -613,7 +629,8 @@ static int open_capture(struct diff *d, size_t n)
 		status = timeline_fill(d->app, file, &limits, &c->timelines[i]);
 		if (!status && !d->options.json)
 			timeline_use_shares(&c->timelines[i]);
-		error = status ? 0 : take_lines(c, &c->timelines[i]);
+		error = status ? 0 :
+				 take_lines(c, c->timelines[i].lines, c->timelines[i].line_count);
 	}
 	return error ? app_failed(d->app, error) : status;
 }

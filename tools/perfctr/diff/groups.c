@@ -68,6 +68,7 @@ struct groups {
 	struct table group_table, event_table; /* by name, of events with the mark */
 	struct comparison *comparisons;
 	size_t count;
+	size_t tested; /* events that p allows for */
 	bool has_per;
 	FILE *out;
 };
@@ -193,9 +194,8 @@ static int add_number(struct groups *g, const struct row *row, bool is_block, co
 }
 
 static int add_rows(struct groups *g, const struct rows *rows, const struct row *per,
-		    bool of_blocks)
+		    bool of_blocks, size_t *hint)
 {
-	size_t hint = 0;
 	int error = 0;
 
 	for (size_t n = 0; !error && n < rows->count; n++) {
@@ -205,7 +205,7 @@ static int add_rows(struct groups *g, const struct rows *rows, const struct row 
 		if (g->options->per && !isnan(row->rate))
 			number = per && per->number > 0 ? row->number / per->number : NAN;
 		number = row->state == PERFCTR_VALUE_OK ? number : NAN;
-		error = add_number(g, row, of_blocks, per, NULL, number, &hint);
+		error = add_number(g, row, of_blocks, per, NULL, number, hint);
 	}
 	return error;
 }
@@ -216,7 +216,7 @@ static void end_capture(struct groups *g, size_t group)
 	g->groups[group].captures++;
 }
 
-static int add_session(struct groups *g, const struct capture_file *file)
+static int add_session(struct groups *g, const struct capture_file *file, size_t *hint)
 {
 	const struct diff_options *o = g->options;
 	struct rows sums = { .device = capture_file_device(file) };
@@ -230,9 +230,9 @@ static int add_session(struct groups *g, const struct capture_file *file)
 		per = rows_find(&sums, o->per, 0);
 	g->has_per |= per != NULL;
 	if (!error)
-		error = add_rows(g, &sums, per, false);
+		error = add_rows(g, &sums, per, false, hint);
 	if (!error)
-		error = add_rows(g, &blocks, per, true);
+		error = add_rows(g, &blocks, per, true, hint);
 	rows_free(&sums);
 	rows_free(&blocks);
 	return error;
@@ -249,7 +249,8 @@ static const struct values_line *find_per(const struct groups *g, const struct v
 }
 
 /* The frames and phases of a name are what a capture is without --by-mark. */
-static int add_span(void *data, const char *name, const struct values *v, const struct mean *means)
+static int add_span(void *data, const char *name, double seconds, const struct values *v,
+		    const struct mean *means)
 {
 	struct groups *g = data;
 	const bool by = g->options->are_marks;
@@ -259,6 +260,8 @@ static int add_span(void *data, const char *name, const struct values *v, const 
 	int error = by ? find_group(g, name, &group) : 0;
 
 	g->has_per |= per != NULL;
+	if (!error)
+		error = add_number(g, &diff_time, false, NULL, by ? NULL : name, seconds, &hint);
 	for (size_t n = 0; !error && n < v->count; n++) {
 		double number = mean_of(&means[n]);
 
@@ -276,7 +279,7 @@ static int add_span(void *data, const char *name, const struct values *v, const 
 static int add_capture(struct groups *g, struct capture *capture, size_t side, int *status)
 {
 	const struct diff_options *o = g->options;
-	size_t added = 0;
+	size_t added = 0, hint = 0;
 	int error = 0;
 
 	if (o->are_marks && capture->count > 1) {
@@ -289,14 +292,17 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 
 		if (!perfctr_totals_span(file->totals)->samples)
 			continue;
-		if (!added++ && o->by && !o->are_marks)
+		if (!added && o->by && !o->are_marks)
 			error = find_group(g, capture_key(capture->files, o->by), &side);
+		if (!error && !added++ && !o->by_mark)
+			error = add_number(g, &diff_time, false, NULL, NULL, diff_seconds(capture),
+					   &hint);
 		if (error)
 			return error;
 		if (o->by_mark)
 			*status = diff_spans(g->app, file, o, add_span, g);
 		else
-			error = add_session(g, file);
+			error = add_session(g, file, &hint);
 	}
 	if (!added && !error && !*status)
 		app_error(g->app, "%s: no samples, left out", capture->files->path);
@@ -500,6 +506,7 @@ static int judge(struct groups *g)
 	size_t count = sorted && levels ? find_events(g, sorted) : 0;
 	int error = sorted && levels ? 0 : -ENOMEM;
 
+	g->tested = count;
 	/* the least level at which that many events or more are chosen */
 	if (!error)
 		levels[count] = INFINITY;
