@@ -1063,6 +1063,13 @@ def diff_compares_groups():
         path("groups/far"), status=5)
     check(b" clearly (p < 0.01)" in run("diff", path("groups/one"), path("groups/two")).stdout,
           "text")
+    # 2 of 2 * 3 * 4 * 5 orders, so p is 1/60 at least; 2 / 252 of 5 and 5 is enough
+    texts = [" ".join(run("diff", "-e", "shader/EIGHT", *a, "--against", *b).stdout.decode().split())
+             for a, b in (([path(f"groups/{name}/{n}.cap") for n in (0, 2)]
+                           for name in ("one", "far")),
+                          ([path("groups/one")], [path("groups/far")]))]
+    check("?: with 2 and 2 captures one event of 1 cannot be clear, unless others differ too: it "
+          "takes 5 and 5" in texts[0] and "?: too few" in texts[1], f"{texts}")
     for words in ((path("groups"), "--by", "nothing"), (path("groups/one"), "--by", "host"),
                   (path("groups"), "--against"), (path("groups"), "--against", path("a.cap"), "-j"),
                   (path("groups"), path("groups"), "--per", "nothing"),

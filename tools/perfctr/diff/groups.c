@@ -601,6 +601,32 @@ static int compare_events(struct groups *g)
 
 /* --- text ---------------------------------------------------------------------------- */
 
+/* Of one event of @tests with two groups of that size, if no other differs. */
+static double least_p(size_t tests, size_t a, size_t b)
+{
+	return (double)tests * 2 * exp(-ln_choices(a + b, a));
+}
+
+/* What ? means, and how many captures would be enough. */
+static char *unknown_text(const struct groups *g, size_t unknown, char *text, size_t size)
+{
+	const size_t tests = g->tested ? g->tested : 1;
+	const size_t a = g->groups[0].captures, b = g->options->by ? 0 : g->groups[1].captures;
+	size_t enough = 1;
+
+	while (least_p(tests, enough, enough) >= CLEAR_P)
+		enough++;
+	if (unknown && !g->options->by && least_p(tests, a, b) >= CLEAR_P)
+		snprintf(text, size,
+			 "?: with %zu and %zu captures one event of %zu cannot be clear, unless "
+			 "others differ too: it takes %zu and %zu",
+			 a, b, tests, enough, enough);
+	else
+		snprintf(text, size, "?: too few%s",
+			 unknown < g->count ? "" : " captures to know what varies from run to run");
+	return text;
+}
+
 /* widths; 0: there is no such column, and a name of an event has a line of its own */
 struct columns {
 	int event, group, mark, number, unit;
@@ -702,7 +728,7 @@ static void print_text(const struct groups *g)
 	const bool by = g->options->by;
 	const struct columns c = lay_out(g);
 	size_t shown = 0, clear = 0, unknown = 0, medians = 0;
-	char text[256], number[32];
+	char text[512], number[32], rest[192];
 
 	for (size_t n = 0; !by && n < 2; n++) {
 		const struct capture_list *side = &g->options->sides[n];
@@ -741,11 +767,11 @@ static void print_text(const struct groups *g)
 		shown++;
 	}
 	snprintf(text, sizeof(text),
-		 "%zu compared, %zu differ clearly (p < %.2f)%s%s; ~: maybe chance, ?: too few%s",
-		 g->count, clear, CLEAR_P,
+		 "%zu compared, %zu differ clearly (p < %.2f)%s%s; ~: maybe chance, %s", g->count,
+		 clear, CLEAR_P,
 		 medians ? ", by how far their medians are from those of all groups" : "",
 		 shown < g->count ? ", only these are shown (-a: all)" : "",
-		 unknown < g->count ? "" : " captures to know what varies from run to run");
+		 unknown_text(g, unknown, rest, sizeof(rest)));
 	fputc('\n', g->out);
 	columns_wrap(g->out, text, 0, 0, c.terminal);
 }
