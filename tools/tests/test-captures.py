@@ -1174,8 +1174,22 @@ def diff_compares_marks():
           f"{half} {halves}")
     check({g["name"] for g in result["groups"]} == {"half", "f?", "g"}, "groups")
     done = run("diff", "--by-mark", a[0])
-    check(b" half " in done.stdout and b"too few captures" in done.stdout and
-          b"1 unfinished" in done.stderr, f"{done}")
+    text = done.stdout.decode()
+    check(re.match(r" \S+m1000.cap: frames and phases of 3 names\n\n"
+                   r"event +f\? +half +g  unit\n"
+                   r"time +0.012 +0.005 +0.012   s\n", text) and
+          "One capture does not show" in text and b"1 unfinished" in done.stderr, f"{done}")
+    text = run("diff", "--by-mark", "-e", "shader/EIGHT", write(
+        "zeros.cap", marked_capture(2, 0))).stdout.decode()
+    check("all is zero" in text and "unit" not in text, text)
+    # the devices of a capture in turn, with the same marks
+    marks = [cb.mark(kind, name, START + at * MS) for name, begin, end in (("x", 0, 5), ("y", 5, 30))
+             for kind, at in (("begin", begin), ("end", end))]
+    result, changes = medians("--by-mark", write("twomarks.cap", two_devices() + b"".join(marks)))
+    check([g["captures"] for g in result["groups"]] == [1, 1] and
+          changes["y", "renderD129:shader/OTHER"]["b"]["median"] > 0 and
+          changes["y", "time"]["b"]["captures"] == 1 and
+          len({e for _, e in changes if e.startswith("device0:")}) > 1, f"{changes}")
     _, changes = medians("--by-mark", a[0], b[0])
     for name in "half", "f?":
         check(changes[name, "time"]["change_percent"] == 0, f"{changes[name, 'time']}")

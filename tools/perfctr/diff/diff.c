@@ -40,10 +40,10 @@ static const char help[] =
 	"      --against B...       two groups of captures; must be last\n"
 	"      --by KEY             each group against all other captures: host, device, command\n"
 	"                           or another text of the captures (report --json: texts)\n"
-	"      --by-mark            of one capture: frames and phases by name, each against all\n"
-	"                           others (perfctr mark --help); of two, or with --against:\n"
-	"                           those of a name in A against B, a number in each capture;\n"
-	"                           with --by: those of a name, each group against all others\n"
+	"      --by-mark            of one capture: frames and phases by name, beside each other\n"
+	"                           (perfctr mark --help); of two, or with --against: those of\n"
+	"                           a name in A against B, a number in each capture; with --by:\n"
+	"                           those of a name, each group against all others\n"
 	"      --mark PATTERN       only frames and phases of such names; may be repeated\n"
 	"      --from TIME          only captures that begin then or later: 2026-11-30,\n"
 	"                           '2026-11-30 12:00', also with Z or +01:00, '2 hours ago',\n"
@@ -491,6 +491,10 @@ static void print_text(const struct diff *d)
 	for (size_t n = 0; n < 2; n++)
 		for (size_t i = 0; i < d->captures[n].capture.count; i++)
 			print_capture(d, n, &d->captures[n].capture.files[i]);
+	if (!d->count) {
+		fputs("\nall is zero, or was not measured (-a: show it)\n", d->out);
+		return;
+	}
 	fputc('\n', d->out);
 	columns_name(d->out, "event", l.event, l.columns);
 	fprintf(d->out, " %*s %*s", l.count, "count A", l.count, "count B");

@@ -35,6 +35,7 @@ struct group_event {
 	char unit[ROW_UNIT_BYTES + ROW_EVENT_BYTES];
 	double scale; /* for people */
 	bool is_metric;
+	bool is_printed;
 	double *numbers;
 };
 
@@ -62,6 +63,7 @@ struct groups {
 	size_t group_count, group_room;
 	size_t *group_of; /* of each capture; if the groups are marks, of each mark of each */
 	size_t capture_count;
+	size_t at; /* index of the numbers that are added */
 	size_t room; /* of @group_of and the numbers of events */
 	struct group_event *events;
 	size_t event_count, event_room;
@@ -176,7 +178,7 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 	return e;
 }
 
-/* Add a number of the current capture to those of its event. */
+/* Add a number, that of @at, to those of its event. */
 static int add_number(struct groups *g, const struct row *row, bool is_block, const struct row *per,
 		      const char *mark, double number, size_t *hint)
 {
@@ -189,7 +191,7 @@ static int add_number(struct groups *g, const struct row *row, bool is_block, co
 	if (!e)
 		return -ENOMEM;
 	*hint = (size_t)(e - g->events) + 1;
-	e->numbers[g->capture_count] = number;
+	e->numbers[g->at] = number;
 	return 0;
 }
 
@@ -260,6 +262,13 @@ static int add_span(void *data, const char *name, double seconds, const struct v
 	int error = by ? find_group(g, name, &group) : 0;
 
 	g->has_per |= per != NULL;
+	if (!error && by) {
+		/* one number, in which each session of the capture has its events */
+		g->at = group;
+		g->group_of[group] = group;
+		g->groups[group].captures = 1;
+		g->capture_count = g->group_count;
+	}
 	if (!error)
 		error = add_number(g, &diff_time, false, NULL, by ? NULL : name, seconds, &hint);
 	for (size_t n = 0; !error && n < v->count; n++) {
@@ -270,8 +279,6 @@ static int add_span(void *data, const char *name, double seconds, const struct v
 		error = add_number(g, v->lines[n].row, v->lines[n].is_block, per ? per->row : NULL,
 				   by ? NULL : name, number, &hint);
 	}
-	if (!error && by)
-		end_capture(g, group);
 	return error;
 }
 
@@ -282,11 +289,7 @@ static int add_capture(struct groups *g, struct capture *capture, size_t side, i
 	size_t added = 0, hint = 0;
 	int error = 0;
 
-	if (o->are_marks && capture->count > 1) {
-		*status = app_usage(g->app, "--by-mark compares phases of one device: %s has %zu",
-				    capture->files->path, capture->count);
-		return 0;
-	}
+	g->at = g->capture_count;
 	for (size_t n = 0; !error && !*status && n < capture->count; n++) {
 		struct capture_file *file = &capture->files[n];
 
@@ -634,14 +637,24 @@ struct columns {
 	int terminal;
 };
 
+/* in 8 characters */
+static void spread_text(double percent, char *text, size_t size)
+{
+	snprintf(text, size,
+		 percent < 1000	 ? "+-%.1f%%" :
+		 percent < 99999 ? "+-%.0f%%" :
+				   "+-%.0e%%",
+		 percent);
+}
+
 static void print_side(const struct groups *g, const struct compare_group *side, double scale,
 		       const struct columns *columns)
 {
 	char median[32], spread[32] = "";
 
 	if (side->count > 1 && side->median != 0 && isfinite(side->median))
-		snprintf(spread, sizeof(spread), "+-%.1f%%",
-			 50 * (side->high - side->low) / fabs(side->median));
+		spread_text(50 * (side->high - side->low) / fabs(side->median), spread,
+			    sizeof(spread));
 	fprintf(g->out, " %*s", columns->number,
 		number_short(side->median * scale, median, sizeof(median)));
 	if (columns->has_spread)
@@ -721,6 +734,59 @@ static struct columns lay_out(const struct groups *g)
 	return c;
 }
 
+/* The number of each mark beside the others', of as many marks in a table as fit. */
+static void print_marks(const struct groups *g)
+{
+	const int terminal = terminal_columns(g->out, INT_MAX);
+	int event = (int)strlen("event"), unit = (int)strlen("unit"), width = 9, left;
+	char number[32];
+	size_t end;
+
+	for (size_t n = 0; n < g->group_count; n++)
+		width = columns_wider(width, g->groups[n].name);
+	width = width > GROUP_MOST ? GROUP_MOST : width;
+	for (size_t n = 0; n < g->count; n++) {
+		event = columns_wider(event, g->comparisons[n].event->name);
+		unit = columns_wider(unit, g->comparisons[n].event->unit);
+	}
+	/* names are cut, or have lines of their own, for two marks to fit */
+	left = terminal - 2 * (1 + width) - 2 - unit;
+	event = event <= left ? event : left < EVENT_LEAST ? 0 : left;
+	for (size_t begin = 0; begin < g->group_count; begin = end) {
+		left = terminal - event - 2 - unit;
+		fputc('\n', g->out);
+		columns_name(g->out, "event", event, terminal);
+		for (end = begin; end < g->group_count && (end == begin || left > width); end++) {
+			fprintf(g->out, " %*.*s", width, width, g->groups[end].name);
+			left -= 1 + width;
+		}
+		fputs("  unit\n", g->out);
+		for (size_t n = 0; n < g->event_count; n++)
+			g->events[n].is_printed = false;
+		for (size_t n = 0; n < g->count; n++) {
+			struct group_event *e = &g->events[g->comparisons[n].event - g->events];
+
+			if (e->is_printed)
+				continue;
+			e->is_printed = true;
+			columns_name(g->out, e->name, event, terminal);
+			for (size_t i = begin; i < end; i++)
+				fprintf(g->out, " %*s", width,
+					isnan(e->numbers[i]) ?
+						"- " :
+						number_short(e->numbers[i] * e->scale, number,
+							     sizeof(number)));
+			fprintf(g->out, "  %s\n", e->unit);
+		}
+	}
+	fputc('\n', g->out);
+	columns_wrap(
+		g->out,
+		"One capture does not show what varies from run to run. To compare two versions, "
+		"record each several times: --by-mark A... --against B...",
+		0, 0, terminal);
+}
+
 static void print_text(const struct groups *g)
 {
 	static const char *const heads[][2] = { { "median A", "median B" },
@@ -737,11 +803,27 @@ static void print_text(const struct groups *g)
 		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n], side -> paths[0],
 			side -> count > 1 ? " ..." : "", count, count == 1 ? "" : "s");
 	}
-	if (by && !g->options->are_marks)
+	if (g->options->are_marks)
+		fprintf(g->out, " %s: frames and phases of %zu name%s\n",
+			g->options->sides->paths[0], g->group_count, plural(g->group_count));
+	else if (by)
 		fprintf(g->out, " %s capture%s of %zu group%s by %s\n",
 			number_group(g->capture_count, number, sizeof(number)),
 			plural(g->capture_count), g->group_count, plural(g->group_count),
 			g->options->by);
+	for (size_t n = 0; n < g->count; n++) {
+		clear += g->comparisons[n].result == COMPARE_CLEAR;
+		medians += g->comparisons[n].is_of_medians;
+		unknown += g->comparisons[n].result == COMPARE_UNKNOWN;
+	}
+	if (!g->count) {
+		fputs("\nall is zero, or was not measured (-a: show it)\n", g->out);
+		return;
+	}
+	if (g->options->are_marks && unknown == g->count) {
+		print_marks(g);
+		return;
+	}
 	fputc('\n', g->out);
 	columns_name(g->out, "event", c.event, c.terminal);
 	print_cell(g, g->options->by, c.group);
@@ -752,11 +834,6 @@ static void print_text(const struct groups *g)
 	if (c.has_p)
 		fprintf(g->out, " %8s", "p");
 	fputs(c.unit ? "  unit\n" : "\n", g->out);
-	for (size_t n = 0; n < g->count; n++) {
-		clear += g->comparisons[n].result == COMPARE_CLEAR;
-		medians += g->comparisons[n].is_of_medians;
-		unknown += g->comparisons[n].result == COMPARE_UNKNOWN;
-	}
 	for (size_t n = 0; n < g->count; n++) {
 		const struct comparison *one = &g->comparisons[n];
 
