@@ -880,6 +880,27 @@ def two_devices(finished=True):
 
 
 @test
+def names_as_recorded():
+    """report -e and diff -e take the forms of record -e: a metric without its block, no slash at the
+    end, a single block"""
+    capture = write("a.cap", unknown_device())
+    for form, event in (("metric:eights", "metric:shader.eights"), ("metric:EI*", None),
+                        ("power/my-event", "power/my-event/"), ("shader0/EIGHT", "shader0/EIGHT")):
+        report = json.loads(run("report", "-j", "-e", form, capture).stdout)
+        found = [c["event"] for c in report["counters"] + report.get("block_counters", [])]
+        found += [m["metric"] for m in report["metrics"]]
+        check(found == [event or "metric:shader.eights"], f"{form}: {found}")
+        words = ["-A"] * form.startswith("shader0")
+        changes = json.loads(run("diff", "-j", *words, "-e", form, capture, capture).stdout)
+        check([c["event"] for c in changes["changes"]] == found, f"{form}: {changes}")
+    text = run("report", "-e", "shader0/EIGHT", capture).stdout.decode()
+    check(text.count(" event ") == 1 and " shader0/EIGHT " in text, text)
+    check(b"-A: single blocks" in run("diff", "-e", "shader0/EIGHT", capture, capture,
+                                      status=2).stderr, "hint")
+    run("report", "-e", "nothing", capture, status=2)
+
+
+@test
 def devices_are_apart():
     """report and export of two devices: names, losses and damage of each, samples by time"""
     first, second = json.loads(run("report", "-j", write("two.cap", two_devices())).stdout)

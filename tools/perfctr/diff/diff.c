@@ -666,8 +666,9 @@ static int compare_two(struct app *app, const struct diff_options *options)
 		status = EXIT_FAILED;
 	}
 	if (!status && !d.count && options->patterns.count)
-		status = app_usage(app, "nothing that is shown matches '%s'",
-				   options->patterns.words[0]);
+		status = app_usage(app, "nothing that is shown matches '%s'%s",
+				   options->patterns.words[0],
+				   options->per_block ? "" : " (-A: single blocks too)");
 	if (!status)
 		status = write_diff(&d);
 	for (size_t n = 0; !status && n < 2; n++)

@@ -348,8 +348,9 @@ static int read_captures(struct groups *g, int *damage)
 	if (status)
 		return status;
 	if (!g->event_count && o->patterns.count)
-		return app_usage(g->app, "nothing in the captures matches '%s'",
-				 o->patterns.words[0]);
+		return app_usage(g->app, "nothing in the captures matches '%s'%s",
+				 o->patterns.words[0],
+				 o->per_block ? "" : " (-A: single blocks too)");
 	if (!g->event_count && o->by_mark)
 		return app_usage(g->app,
 				 "--by-mark: the captures have no frames and phases%s; see "

@@ -137,7 +137,10 @@ void rows_free(struct rows *rows);
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
 
-/* Whether a pattern matches a row's event, with or without device and block; without any: true. */
+/*
+ * Whether a pattern matches a row's event in one of the forms that -e of stat and record takes,
+ * with or without device and block; without any: true.
+ */
 bool row_matches(const struct row *row, const struct option_words *patterns);
 
 /*

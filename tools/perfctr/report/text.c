@@ -174,7 +174,12 @@ static void print_table(const struct report *report, const char *title, bool of_
 {
 	const struct layout l = lay_out(report, of_blocks);
 	const struct timeline *t = report->timeline;
+	bool has_lines = !of_blocks && !report->per_block;
 
+	for (size_t n = 0; n < t->line_count; n++)
+		has_lines |= t->lines[n].is_block == of_blocks;
+	if (!has_lines)
+		return;
 	fputc('\n', report->out);
 	if (!l.event)
 		columns_name(report->out, "event", 0, l.columns);
