@@ -881,8 +881,8 @@ def two_devices(finished=True):
 
 @test
 def names_as_recorded():
-    """report -e and diff -e take the forms of record -e: a metric without its block, no slash at the
-    end, a single block"""
+    """report -e and diff -e take the forms of record -e: a metric without its block, no slash at
+    the end, a single block"""
     capture = write("a.cap", unknown_device())
     for form, event in (("metric:eights", "metric:shader.eights"), ("metric:EI*", None),
                         ("power/my-event", "power/my-event/"), ("shader0/EIGHT", "shader0/EIGHT")):
@@ -1085,7 +1085,8 @@ def diff_compares_groups():
     check(b" clearly (p < 0.01)" in run("diff", path("groups/one"), path("groups/two")).stdout,
           "text")
     # 2 of 2 * 3 * 4 * 5 orders, so p is 1/60 at least; 2 / 252 of 5 and 5 is enough
-    texts = [" ".join(run("diff", "-e", "shader/EIGHT", *a, "--against", *b).stdout.decode().split())
+    texts = [" ".join(run("diff", "-e", "shader/EIGHT", *a, "--against",
+                          *b).stdout.decode().split())
              for a, b in (([path(f"groups/{name}/{n}.cap") for n in (0, 2)]
                            for name in ("one", "far")),
                           ([path("groups/one")], [path("groups/far")]))]
@@ -1204,8 +1205,8 @@ def diff_compares_marks():
         "zeros.cap", marked_capture(2, 0))).stdout.decode()
     check("all is zero" in text and "unit" not in text, text)
     # the devices of a capture in turn, with the same marks
-    marks = [cb.mark(kind, name, START + at * MS) for name, begin, end in (("x", 0, 5), ("y", 5, 30))
-             for kind, at in (("begin", begin), ("end", end))]
+    marks = [cb.mark(kind, name, START + at * MS) for kind, name, at in
+             (("begin", "x", 0), ("end", "x", 5), ("begin", "y", 5), ("end", "y", 30))]
     result, changes = medians("--by-mark", write("twomarks.cap", two_devices() + b"".join(marks)))
     check([g["captures"] for g in result["groups"]] == [1, 1] and
           changes["y", "renderD129:shader/OTHER"]["b"]["median"] > 0 and

@@ -543,7 +543,7 @@ bool row_matches(const struct row *row, const struct option_words *patterns)
 	    option_words_match(patterns, row->event + row->prefix) ||
 	    option_words_match(patterns, row->counter))
 		return true;
-	/* as -e takes them: a metric without its block, a PMU's event without the slash at its end */
+	/* as -e takes them: a metric without its block, a PMU's event without its slash */
 	copy_text(text, sizeof(text), row->event);
 	if (row->metric)
 		snprintf(name, sizeof(text) - row->prefix, "metric:%s", row->counter);
