@@ -389,7 +389,7 @@ static void notes_text(const struct change *c, char *text, size_t size)
 
 /* Column widths in characters, and which columns fit. */
 struct layout {
-	int event, count, difference;
+	int event, count, difference, unit;
 	bool has_rates, has_error;
 	int columns;
 };
@@ -405,15 +405,15 @@ enum {
 static int columns_of(const struct layout *l)
 {
 	return l->event + 2 * (1 + l->count) + (l->difference ? 1 + l->difference : 0) +
-	       (l->has_rates ? 2 + 2 * RATE_COLUMNS + 1 + UNIT_COLUMNS + 1 : 0) + 1 +
-	       CHANGE_COLUMNS + (l->has_error ? 1 + ERROR_COLUMNS : 0);
+	       (l->has_rates ? 2 + 2 * RATE_COLUMNS + 1 + l->unit + 1 : 0) + 1 + CHANGE_COLUMNS +
+	       (l->has_error ? 1 + ERROR_COLUMNS : 0);
 }
 
 /* If the table is too wide, drop the rates, then the difference, the error, then cut names. */
 static struct layout lay_out(const struct diff *d)
 {
-	struct layout l = { EVENT_WIDTH, COUNT_WIDTH, COUNT_WIDTH, true, true, 0 };
-	struct layout least = { 5, 7, 5, true, true, 0 };
+	struct layout l = { EVENT_WIDTH, COUNT_WIDTH, COUNT_WIDTH, UNIT_COLUMNS, true, true, 0 };
+	struct layout least = { 5, 7, 5, UNIT_COLUMNS, true, true, 0 };
 	char text[64];
 
 	l.columns = terminal_columns(d->out, INT_MAX);
@@ -422,6 +422,9 @@ static struct layout lay_out(const struct diff *d)
 
 		l.event = columns_wider(l.event, any_row(c)->event);
 		least.event = columns_wider(least.event, any_row(c)->event);
+		l.unit = columns_wider(l.unit,
+				       describe_rate_unit(any_row(c), true, text, sizeof(text)));
+		least.unit = l.unit;
 		for (size_t side = 0; side < 2; side++)
 			least.count = columns_wider(least.count, count_text(&c->sides[side], text,
 									    sizeof(text)));
@@ -459,9 +462,9 @@ static void print_change(const struct diff *d, const struct change *c, const str
 		fprintf(d->out, " %*s", l->difference,
 			difference_text(c, difference, sizeof(difference)));
 	if (l->has_rates)
-		fprintf(d->out, "  %9s %9s %-14s",
+		fprintf(d->out, "  %9s %9s %-*s",
 			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
-			number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
+			number_short(c->sides[1].number, rate_b, sizeof(rate_b)), l->unit,
 			describe_rate_unit(row, true, unit, sizeof(unit)));
 	fprintf(d->out, " %c%10s", compare_mark(c->result),
 		compare_percent_text(c->percent, percent, sizeof(percent)));
@@ -501,7 +504,7 @@ static void print_text(const struct diff *d)
 	if (l.difference)
 		fprintf(d->out, " %*s", l.difference, "B - A");
 	if (l.has_rates)
-		fprintf(d->out, "  %9s %9s %-14s", "rate A ", "rate B ", "unit");
+		fprintf(d->out, "  %9s %9s %-*s", "rate A ", "rate B ", l.unit, "unit");
 	fprintf(d->out, "  %10s%s\n", "change ", l.has_error ? " +-99 %" : "");
 	for (size_t n = 0; n < d->count; n++)
 		print_change(d, &d->changes[n], &l);

@@ -125,6 +125,18 @@ char *describe_value(const struct row *row, char *text, size_t size)
 	return text;
 }
 
+char *describe_value_unit(const struct row *row, char *text, size_t size)
+{
+	char value[64];
+
+	if (row->metric && row->state == PERFCTR_VALUE_OK)
+		snprintf(text, size, "%s%s", number_short(row->number, value, sizeof(value)),
+			 row->unit);
+	else
+		snprintf(text, size, "%s %s", describe_value(row, value, sizeof(value)), row->unit);
+	return text;
+}
+
 char *describe_rate(const struct row *row, char *text, size_t size)
 {
 	char number[32] = "";

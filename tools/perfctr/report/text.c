@@ -109,6 +109,7 @@ static struct layout lay_out(const struct report *report, bool of_blocks)
 
 		if (t->lines[n].is_block != of_blocks)
 			continue;
+		l.unit = columns_wider(l.unit, row->unit);
 		l.event = columns_wider(l.event, row->event);
 		least.event = columns_wider(least.event, row->event);
 		least.value = columns_wider(least.value, describe_value(row, value, sizeof(value)));
