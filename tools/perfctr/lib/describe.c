@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/number.h"
+#include "device.h"
 
 char *describe_device(const struct capture_file *file, char *text, size_t size)
 {
@@ -61,8 +62,13 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 			 span->merged_periods == 1 ? "" : "s");
 		return span->merged_periods;
 	case 1:
-		snprintf(text, size, "the hardware lost counts of up to %.6f s",
-			 (double)span->lost_ns * 1e-9);
+		/* in the kernel's PMUs and clients nothing is lost but this */
+		snprintf(text, size, "%slost counts of up to %.6f s%s",
+			 device_is_local(file->device) ? "" : "the hardware ",
+			 (double)span->lost_ns * 1e-9,
+			 device_is_local(file->device) ?
+				 ", of what ended or began between two readings" :
+				 "");
 		return span->lost_ns;
 	case 2:
 		return describe_flags(span, text, size);

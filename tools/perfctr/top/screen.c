@@ -348,6 +348,6 @@ void top_status(const struct top_time *time, char *text, size_t size)
 		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " period%s merged",
 				 time->merged_periods, time->merged_periods == 1 ? "" : "s");
 	if (time->lost_ns && used > 0 && (size_t)used < size)
-		snprintf(text + used, size - (size_t)used, ", up to %.3f s lost by the hardware",
+		snprintf(text + used, size - (size_t)used, ", counts of up to %.3f s lost",
 			 (double)time->lost_ns * 1e-9);
 }
