@@ -172,6 +172,7 @@ char *describe_rate_unit(const struct row *row, bool of_shares, char *text, size
 char *describe_notes(const struct row *row, char *text, size_t size)
 {
 	size_t used = strlen(row_clock_text(row, text, size));
+	uint64_t samples = row->missed + row->measured;
 	char states[128];
 
 	if (row->flags & PERFCTR_VALUE_ESTIMATED && !row->metric)
@@ -185,11 +186,11 @@ char *describe_notes(const struct row *row, char *text, size_t size)
 					 used ? "; " : "", 100 * row->running_ratio);
 	else if (row->flags & PERFCTR_VALUE_ESTIMATED)
 		used += (size_t)snprintf(text, size, "estimated: multiplexed");
+	samples = samples < row->samples ? samples : row->samples;
 	if (row->missed && row->measured && used < size)
 		used += (size_t)snprintf(text + used, size - used,
 					 "%snot measured in %" PRIu64 " of %" PRIu64 " samples",
-					 used ? "; " : "", row->missed,
-					 row->missed + row->measured);
+					 used ? "; " : "", row->missed, samples);
 	/* a tenth of the mean sample */
 	if (row->info && row->measured && used < size &&
 	    row->info->apart_ns > row->info->elapsed_ns / row->measured / 10)

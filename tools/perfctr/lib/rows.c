@@ -210,6 +210,7 @@ static int keep_row(struct rows *rows, struct row *row, struct names *names)
 {
 	const struct row none = { 0 }, *before = rows->count ? row - 1 : &none;
 
+	row->samples = rows->span.samples;
 	row->trust = row->metric ? metric_trust(rows, row->metric) :
 				   verdicts_trust(rows->verdicts, row->desc);
 	if (rows->trusted_only && row->trust != PERFCTR_TRUST_TRUSTED) {

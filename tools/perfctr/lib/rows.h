@@ -49,8 +49,9 @@ struct row {
 	 */
 	double rate;
 	uint64_t elapsed_ns; /* time of @value's block, of a metric that of its first block */
-	uint64_t measured; /* samples in which it was measured */
-	uint64_t missed; /* samples in which it was not */
+	/* samples in which it was measured, and was not; of several blocks one can be both */
+	uint64_t measured, missed;
+	uint64_t samples; /* of the capture */
 	unsigned int trust; /* enum perfctr_trust; a metric has that of its least trusted counter */
 };
 
