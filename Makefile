@@ -125,14 +125,14 @@ modules-%: generated | setup
 
 vm: all modules-$(KERNEL) ## run CMD="command" in the VM; KERNEL=6.12 (default), 6.1, newest, uml
 	$(Q)$(if $(CMD),,echo 'make vm: CMD is empty: make vm CMD="perfctr list"' >&2; exit 2)
-	$(Q)lab/vm/run --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
+	$(Q)lab/vm/run --out '$(BUILD)/out' --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
 
 SHELL_NEEDS = $(if $(filter mali,$(KERNEL)),$(PARTS) modules-uml,all modules-$(KERNEL))
 MALI = uml -- lab/mali/start $(filter-out mali,$(KERNEL))
 shell: $(SHELL_NEEDS) ## a root shell in the VM with modules and tools; KERNEL=6.12, mali (Mali GPU)
-	$(Q)lab/vm/run --kernel $(if $(filter mali,$(KERNEL)),$(MALI),$(KERNEL) --) \
-		bash -i; status=$$?; \
+	$(Q)lab/vm/run --out '$(BUILD)/out' \
+		--kernel $(if $(filter mali,$(KERNEL)),$(MALI),$(KERNEL) --) bash -i; status=$$?; \
 		case $$status in $(VM_FAILURES)) exit $$status ;; esac
 # Statuses of lab/vm/run itself: kernel complaint, timeout, no guest. A shell that ends is no error.
 VM_FAILURES := 99 | 124 | 125

@@ -328,7 +328,7 @@ static int add_device(struct list *list, struct exported *device)
 		  .value = span->elapsed_ns },
 		{ .kind = COUNTER,
 		  .name = "lost_seconds",
-		  .help = "At most this time's counts were lost by the hardware",
+		  .help = "At most this time's counts were lost",
 		  .value = span->lost_ns },
 		{ .kind = COUNTER,
 		  .name = "merged_periods",

@@ -183,7 +183,8 @@ def losses():
             done = script("record", "-o", capture)
             check("LOST" in done.stderr, f"record: {done.stderr}")
             text = m.run("report", capture).stdout
-            check("lost counts of up to" in text, f"report: {text}")
+            check(" lost counts of up to" in text and "between two readings" in text and
+                  not re.search("hardware", text + done.stderr), f"report: {text} {done.stderr}")
 
 
 @test

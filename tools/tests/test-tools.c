@@ -255,6 +255,12 @@ TEST("lines of top are folded and formatted")
 		}
 		top_format(&line, 30, false, text, sizeof(text));
 		CHECK(strstr(text, " 5.360 kprimitives/s"));
+		/* a long unit takes what a short name leaves */
+		snprintf(item.counter, sizeof(item.counter), "rd_cum_outs");
+		snprintf(item.unit, sizeof(item.unit), "requests x cycles");
+		top_format(&line, 80, false, text, sizeof(text));
+		CHECK(strstr(text, " rd_cum_outs ") && strlen(text) <= 80);
+		CHECK(strstr(text, " 5.360 krequests x cycles/s"));
 		line.kind = TOP_LINE_GROUP;
 		line.items = 3;
 		snprintf(item.group, sizeof(item.group), "%s", name);

@@ -29,6 +29,8 @@ char *compare_percent_text(double percent, char *text, size_t size)
 		snprintf(text, size, "-");
 	else if (fabs(percent) >= 99999)
 		snprintf(text, size, "%+.1e %%", percent);
+	else if (fabs(percent) >= 1000)
+		snprintf(text, size, "%+.0f %%", percent);
 	else
 		snprintf(text, size, "%+.2f %%", percent);
 	return text;

@@ -33,16 +33,17 @@ static const char help[] =
 	"       perfctr diff [OPTION...] --by-mark CAPTURE\n"
 	"\n"
 	"Compares captures of perfctr record, counter by counter and metric by metric: totals,\n"
-	"and rates, which do not depend on how long was recorded. A directory stands for all\n"
-	"captures in it and below it.\n"
+	"and rates, which do not depend on how long was recorded. The row \"time\", which -e can\n"
+	"choose too, says how long: a capture, or a frame or phase of --by-mark on average. A\n"
+	"directory stands for all captures in it and below it.\n"
 	"\n"
 	"      --against B...       two groups of captures; must be last\n"
 	"      --by KEY             each group against all other captures: host, device, command\n"
 	"                           or another text of the captures (report --json: texts)\n"
-	"      --by-mark            of one capture: frames and phases by name, each against all\n"
-	"                           others (perfctr mark --help); of two, or with --against:\n"
-	"                           those of a name in A against B, a number in each capture;\n"
-	"                           with --by: those of a name, each group against all others\n"
+	"      --by-mark            of one capture: frames and phases by name, beside each other\n"
+	"                           (perfctr mark --help); of two, or with --against: those of\n"
+	"                           a name in A against B, a number in each capture; with --by:\n"
+	"                           those of a name, each group against all others\n"
 	"      --mark PATTERN       only frames and phases of such names; may be repeated\n"
 	"      --from TIME          only captures that begin then or later: 2026-11-30,\n"
 	"                           '2026-11-30 12:00', also with Z or +01:00, '2 hours ago',\n"
@@ -175,7 +176,9 @@ struct change {
 struct compared {
 	struct capture capture;
 	struct timeline *timelines; /* of its sessions */
-	const struct timeline_line **lines; /* of all of these */
+	struct row time_row;
+	struct timeline_line time;
+	const struct timeline_line **lines; /* the time, and those of all timelines */
 	size_t line_count;
 	struct table table; /* of the lines */
 };
@@ -215,8 +218,11 @@ static void compare(const struct diff *d, struct change *c)
 		return;
 	c->difference = c->sides[1].number - c->sides[0].number;
 	c->percent = compare_percent(c->sides[0].number, c->sides[1].number);
-	for (size_t n = 0; n < 2; n++)
-		means[n] = compare_mean_of(c->sides[n].line->mean, c->sides[n].line->of->bin_count);
+	for (size_t n = 0; n < 2; n++) {
+		const struct timeline_line *line = c->sides[n].line;
+
+		means[n] = compare_mean_of(line->mean, line->of ? line->of->bin_count : 0);
+	}
 	if (!compare_error(&means[0], &means[1], &error))
 		return;
 	c->error = error;
@@ -383,7 +389,7 @@ static void notes_text(const struct change *c, char *text, size_t size)
 
 /* Column widths in characters, and which columns fit. */
 struct layout {
-	int event, count, difference;
+	int event, count, difference, unit;
 	bool has_rates, has_error;
 	int columns;
 };
@@ -399,15 +405,15 @@ enum {
 static int columns_of(const struct layout *l)
 {
 	return l->event + 2 * (1 + l->count) + (l->difference ? 1 + l->difference : 0) +
-	       (l->has_rates ? 2 + 2 * RATE_COLUMNS + 1 + UNIT_COLUMNS + 1 : 0) + 1 +
-	       CHANGE_COLUMNS + (l->has_error ? 1 + ERROR_COLUMNS : 0);
+	       (l->has_rates ? 2 + 2 * RATE_COLUMNS + 1 + l->unit + 1 : 0) + 1 + CHANGE_COLUMNS +
+	       (l->has_error ? 1 + ERROR_COLUMNS : 0);
 }
 
 /* If the table is too wide, drop the rates, then the difference, the error, then cut names. */
 static struct layout lay_out(const struct diff *d)
 {
-	struct layout l = { EVENT_WIDTH, COUNT_WIDTH, COUNT_WIDTH, true, true, 0 };
-	struct layout least = { 5, 7, 5, true, true, 0 };
+	struct layout l = { EVENT_WIDTH, COUNT_WIDTH, COUNT_WIDTH, UNIT_COLUMNS, true, true, 0 };
+	struct layout least = { 5, 7, 5, UNIT_COLUMNS, true, true, 0 };
 	char text[64];
 
 	l.columns = terminal_columns(d->out, INT_MAX);
@@ -416,6 +422,9 @@ static struct layout lay_out(const struct diff *d)
 
 		l.event = columns_wider(l.event, any_row(c)->event);
 		least.event = columns_wider(least.event, any_row(c)->event);
+		l.unit = columns_wider(l.unit,
+				       describe_rate_unit(any_row(c), true, text, sizeof(text)));
+		least.unit = l.unit;
 		for (size_t side = 0; side < 2; side++)
 			least.count = columns_wider(least.count, count_text(&c->sides[side], text,
 									    sizeof(text)));
@@ -453,9 +462,9 @@ static void print_change(const struct diff *d, const struct change *c, const str
 		fprintf(d->out, " %*s", l->difference,
 			difference_text(c, difference, sizeof(difference)));
 	if (l->has_rates)
-		fprintf(d->out, "  %9s %9s %-14s",
+		fprintf(d->out, "  %9s %9s %-*s",
 			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
-			number_short(c->sides[1].number, rate_b, sizeof(rate_b)),
+			number_short(c->sides[1].number, rate_b, sizeof(rate_b)), l->unit,
 			describe_rate_unit(row, true, unit, sizeof(unit)));
 	fprintf(d->out, " %c%10s", compare_mark(c->result),
 		compare_percent_text(c->percent, percent, sizeof(percent)));
@@ -485,20 +494,25 @@ static void print_text(const struct diff *d)
 	for (size_t n = 0; n < 2; n++)
 		for (size_t i = 0; i < d->captures[n].capture.count; i++)
 			print_capture(d, n, &d->captures[n].capture.files[i]);
+	if (!d->count) {
+		fputs("\nall is zero, or was not measured (-a: show it)\n", d->out);
+		return;
+	}
 	fputc('\n', d->out);
 	columns_name(d->out, "event", l.event, l.columns);
 	fprintf(d->out, " %*s %*s", l.count, "count A", l.count, "count B");
 	if (l.difference)
 		fprintf(d->out, " %*s", l.difference, "B - A");
 	if (l.has_rates)
-		fprintf(d->out, "  %9s %9s %-14s", "rate A ", "rate B ", "unit");
+		fprintf(d->out, "  %9s %9s %-*s", "rate A ", "rate B ", l.unit, "unit");
 	fprintf(d->out, "  %10s%s\n", "change ", l.has_error ? " +-99 %" : "");
 	for (size_t n = 0; n < d->count; n++)
 		print_change(d, &d->changes[n], &l);
 	fputc('\n', d->out);
 	snprintf(text, sizeof(text),
-		 "%zu compared, %zu differ clearly; ~ may be chance, ? too few samples", both,
-		 clear);
+		 "%zu compared, %zu differ clearly; ~ may be chance, ? too few samples (of time "
+		 "there is one)",
+		 both, clear);
 	columns_wrap(d->out, text, 0, 0, l.columns);
 }
 
@@ -572,25 +586,33 @@ static void print_json(const struct diff *d)
 
 /* --- command ------------------------------------------------------------------------- */
 
-static int take_lines(struct compared *c, const struct timeline *t)
+static int take_lines(struct compared *c, const struct timeline_line *lines, size_t count)
 {
 	const struct timeline_line **more =
-		realloc(c->lines, (c->line_count + t->line_count + 1) * sizeof(*more));
+		realloc(c->lines, (c->line_count + count + 1) * sizeof(*more));
 
 	if (!more)
 		return -ENOMEM;
 	c->lines = more;
-	for (size_t n = 0; n < t->line_count; n++) {
-		const struct key key = { c, &t->lines[n] };
+	for (size_t n = 0; n < count; n++) {
+		const struct key key = { c, &lines[n] };
 		size_t found;
 
-		more[c->line_count] = &t->lines[n];
-		if (table_add(&c->table, table_hash(TABLE_HASH, t->lines[n].row->event), is_like,
-			      &key, c->line_count, &found))
+		more[c->line_count] = &lines[n];
+		if (table_add(&c->table, table_hash(TABLE_HASH, lines[n].row->event), is_like, &key,
+			      c->line_count, &found))
 			return -ENOMEM;
 		c->line_count++;
 	}
 	return 0;
+}
+
+static int take_time(struct compared *c)
+{
+	c->time_row = diff_time;
+	c->time_row.number = diff_seconds(&c->capture);
+	c->time = (struct timeline_line){ .row = &c->time_row, .samples = 1 };
+	return take_lines(c, &c->time, 1);
 }
 
 static int open_capture(struct diff *d, size_t n)
@@ -601,6 +623,7 @@ static int open_capture(struct diff *d, size_t n)
 	if (status)
 		return status;
 	c->timelines = calloc(c->capture.count, sizeof(*c->timelines));
+	error = take_time(c);
 	for (size_t i = 0; !status && !error && i < c->capture.count; i++) {
 		struct capture_file *file = &c->capture.files[i];
 		uint64_t pieces = perfctr_totals_span(file->totals)->samples / SAMPLES_PER_PIECE;
@@ -613,7 +636,8 @@ static int open_capture(struct diff *d, size_t n)
 		status = timeline_fill(d->app, file, &limits, &c->timelines[i]);
 		if (!status && !d->options.json)
 			timeline_use_shares(&c->timelines[i]);
-		error = status ? 0 : take_lines(c, &c->timelines[i]);
+		error = status ? 0 :
+				 take_lines(c, c->timelines[i].lines, c->timelines[i].line_count);
 	}
 	return error ? app_failed(d->app, error) : status;
 }
@@ -645,8 +669,9 @@ static int compare_two(struct app *app, const struct diff_options *options)
 		status = EXIT_FAILED;
 	}
 	if (!status && !d.count && options->patterns.count)
-		status = app_usage(app, "nothing that is shown matches '%s'",
-				   options->patterns.words[0]);
+		status = app_usage(app, "nothing that is shown matches '%s'%s",
+				   options->patterns.words[0],
+				   options->per_block ? "" : " (-A: single blocks too)");
 	if (!status)
 		status = write_diff(&d);
 	for (size_t n = 0; !status && n < 2; n++)

@@ -36,6 +36,15 @@ static inline bool diff_exceeds(const struct diff_options *options, enum compare
 	       !(fabs(percent) <= options->threshold_percent);
 }
 
+/*
+ * The row of times, in seconds: an event like others, so that -e and the number of events that p
+ * allows for include it.
+ */
+extern const struct row diff_time;
+
+/* The time of a capture: that of its first session with samples. */
+double diff_seconds(const struct capture *capture);
+
 /* Compare groups of captures. Return: exit status. */
 int diff_groups(struct app *app, struct diff_options *options);
 
@@ -43,11 +52,12 @@ enum { DIFF_MOST_NAMES = 256 }; /* of frames and phases: each is compared */
 
 /*
  * What was counted in all frames or phases of a name. They are of one run, so they are one number.
- * @means: rate, level or metric of each line of @values, over their time.
+ * @seconds: mean time of one; @means: rate, level or metric of each line of @values, over their
+ * time.
  * Return: 0 or a negative errno.
  */
-typedef int (*diff_span_fn)(void *data, const char *name, const struct values *values,
-			    const struct mean *means);
+typedef int (*diff_span_fn)(void *data, const char *name, double seconds,
+			    const struct values *values, const struct mean *means);
 
 /*
  * Evaluate the frames and phases of a session of a capture by name. A sample that is in parts

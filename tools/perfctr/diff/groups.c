@@ -35,6 +35,7 @@ struct group_event {
 	char unit[ROW_UNIT_BYTES + ROW_EVENT_BYTES];
 	double scale; /* for people */
 	bool is_metric;
+	bool is_printed;
 	double *numbers;
 };
 
@@ -62,12 +63,14 @@ struct groups {
 	size_t group_count, group_room;
 	size_t *group_of; /* of each capture; if the groups are marks, of each mark of each */
 	size_t capture_count;
+	size_t at; /* index of the numbers that are added */
 	size_t room; /* of @group_of and the numbers of events */
 	struct group_event *events;
 	size_t event_count, event_room;
 	struct table group_table, event_table; /* by name, of events with the mark */
 	struct comparison *comparisons;
 	size_t count;
+	size_t tested; /* events that p allows for */
 	bool has_per;
 	FILE *out;
 };
@@ -175,7 +178,7 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 	return e;
 }
 
-/* Add a number of the current capture to those of its event. */
+/* Add a number, that of @at, to those of its event. */
 static int add_number(struct groups *g, const struct row *row, bool is_block, const struct row *per,
 		      const char *mark, double number, size_t *hint)
 {
@@ -188,14 +191,13 @@ static int add_number(struct groups *g, const struct row *row, bool is_block, co
 	if (!e)
 		return -ENOMEM;
 	*hint = (size_t)(e - g->events) + 1;
-	e->numbers[g->capture_count] = number;
+	e->numbers[g->at] = number;
 	return 0;
 }
 
 static int add_rows(struct groups *g, const struct rows *rows, const struct row *per,
-		    bool of_blocks)
+		    bool of_blocks, size_t *hint)
 {
-	size_t hint = 0;
 	int error = 0;
 
 	for (size_t n = 0; !error && n < rows->count; n++) {
@@ -205,7 +207,7 @@ static int add_rows(struct groups *g, const struct rows *rows, const struct row 
 		if (g->options->per && !isnan(row->rate))
 			number = per && per->number > 0 ? row->number / per->number : NAN;
 		number = row->state == PERFCTR_VALUE_OK ? number : NAN;
-		error = add_number(g, row, of_blocks, per, NULL, number, &hint);
+		error = add_number(g, row, of_blocks, per, NULL, number, hint);
 	}
 	return error;
 }
@@ -216,7 +218,7 @@ static void end_capture(struct groups *g, size_t group)
 	g->groups[group].captures++;
 }
 
-static int add_session(struct groups *g, const struct capture_file *file)
+static int add_session(struct groups *g, const struct capture_file *file, size_t *hint)
 {
 	const struct diff_options *o = g->options;
 	struct rows sums = { .device = capture_file_device(file) };
@@ -230,9 +232,9 @@ static int add_session(struct groups *g, const struct capture_file *file)
 		per = rows_find(&sums, o->per, 0);
 	g->has_per |= per != NULL;
 	if (!error)
-		error = add_rows(g, &sums, per, false);
+		error = add_rows(g, &sums, per, false, hint);
 	if (!error)
-		error = add_rows(g, &blocks, per, true);
+		error = add_rows(g, &blocks, per, true, hint);
 	rows_free(&sums);
 	rows_free(&blocks);
 	return error;
@@ -249,7 +251,8 @@ static const struct values_line *find_per(const struct groups *g, const struct v
 }
 
 /* The frames and phases of a name are what a capture is without --by-mark. */
-static int add_span(void *data, const char *name, const struct values *v, const struct mean *means)
+static int add_span(void *data, const char *name, double seconds, const struct values *v,
+		    const struct mean *means)
 {
 	struct groups *g = data;
 	const bool by = g->options->are_marks;
@@ -259,6 +262,15 @@ static int add_span(void *data, const char *name, const struct values *v, const 
 	int error = by ? find_group(g, name, &group) : 0;
 
 	g->has_per |= per != NULL;
+	if (!error && by) {
+		/* one number, in which each session of the capture has its events */
+		g->at = group;
+		g->group_of[group] = group;
+		g->groups[group].captures = 1;
+		g->capture_count = g->group_count;
+	}
+	if (!error)
+		error = add_number(g, &diff_time, false, NULL, by ? NULL : name, seconds, &hint);
 	for (size_t n = 0; !error && n < v->count; n++) {
 		double number = mean_of(&means[n]);
 
@@ -267,8 +279,6 @@ static int add_span(void *data, const char *name, const struct values *v, const 
 		error = add_number(g, v->lines[n].row, v->lines[n].is_block, per ? per->row : NULL,
 				   by ? NULL : name, number, &hint);
 	}
-	if (!error && by)
-		end_capture(g, group);
 	return error;
 }
 
@@ -276,27 +286,26 @@ static int add_span(void *data, const char *name, const struct values *v, const 
 static int add_capture(struct groups *g, struct capture *capture, size_t side, int *status)
 {
 	const struct diff_options *o = g->options;
-	size_t added = 0;
+	size_t added = 0, hint = 0;
 	int error = 0;
 
-	if (o->are_marks && capture->count > 1) {
-		*status = app_usage(g->app, "--by-mark compares phases of one device: %s has %zu",
-				    capture->files->path, capture->count);
-		return 0;
-	}
+	g->at = g->capture_count;
 	for (size_t n = 0; !error && !*status && n < capture->count; n++) {
 		struct capture_file *file = &capture->files[n];
 
 		if (!perfctr_totals_span(file->totals)->samples)
 			continue;
-		if (!added++ && o->by && !o->are_marks)
+		if (!added && o->by && !o->are_marks)
 			error = find_group(g, capture_key(capture->files, o->by), &side);
+		if (!error && !added++ && !o->by_mark)
+			error = add_number(g, &diff_time, false, NULL, NULL, diff_seconds(capture),
+					   &hint);
 		if (error)
 			return error;
 		if (o->by_mark)
 			*status = diff_spans(g->app, file, o, add_span, g);
 		else
-			error = add_session(g, file);
+			error = add_session(g, file, &hint);
 	}
 	if (!added && !error && !*status)
 		app_error(g->app, "%s: no samples, left out", capture->files->path);
@@ -339,8 +348,9 @@ static int read_captures(struct groups *g, int *damage)
 	if (status)
 		return status;
 	if (!g->event_count && o->patterns.count)
-		return app_usage(g->app, "nothing in the captures matches '%s'",
-				 o->patterns.words[0]);
+		return app_usage(g->app, "nothing in the captures matches '%s'%s",
+				 o->patterns.words[0],
+				 o->per_block ? "" : " (-A: single blocks too)");
 	if (!g->event_count && o->by_mark)
 		return app_usage(g->app,
 				 "--by-mark: the captures have no frames and phases%s; see "
@@ -500,6 +510,7 @@ static int judge(struct groups *g)
 	size_t count = sorted && levels ? find_events(g, sorted) : 0;
 	int error = sorted && levels ? 0 : -ENOMEM;
 
+	g->tested = count;
 	/* the least level at which that many events or more are chosen */
 	if (!error)
 		levels[count] = INFINITY;
@@ -594,6 +605,32 @@ static int compare_events(struct groups *g)
 
 /* --- text ---------------------------------------------------------------------------- */
 
+/* Of one event of @tests with two groups of that size, if no other differs. */
+static double least_p(size_t tests, size_t a, size_t b)
+{
+	return (double)tests * 2 * exp(-ln_choices(a + b, a));
+}
+
+/* What ? means, and how many captures would be enough. */
+static char *unknown_text(const struct groups *g, size_t unknown, char *text, size_t size)
+{
+	const size_t tests = g->tested ? g->tested : 1;
+	const size_t a = g->groups[0].captures, b = g->options->by ? 0 : g->groups[1].captures;
+	size_t enough = 1;
+
+	while (least_p(tests, enough, enough) >= CLEAR_P)
+		enough++;
+	if (unknown && !g->options->by && least_p(tests, a, b) >= CLEAR_P)
+		snprintf(text, size,
+			 "?: with %zu and %zu captures one event of %zu cannot be clear, unless "
+			 "others differ too: it takes %zu and %zu",
+			 a, b, tests, enough, enough);
+	else
+		snprintf(text, size, "?: too few%s",
+			 unknown < g->count ? "" : " captures to know what varies from run to run");
+	return text;
+}
+
 /* widths; 0: there is no such column, and a name of an event has a line of its own */
 struct columns {
 	int event, group, mark, number, unit;
@@ -601,14 +638,24 @@ struct columns {
 	int terminal;
 };
 
+/* in 8 characters */
+static void spread_text(double percent, char *text, size_t size)
+{
+	snprintf(text, size,
+		 percent < 1000	 ? "+-%.1f%%" :
+		 percent < 99999 ? "+-%.0f%%" :
+				   "+-%.0e%%",
+		 percent);
+}
+
 static void print_side(const struct groups *g, const struct compare_group *side, double scale,
 		       const struct columns *columns)
 {
 	char median[32], spread[32] = "";
 
 	if (side->count > 1 && side->median != 0 && isfinite(side->median))
-		snprintf(spread, sizeof(spread), "+-%.1f%%",
-			 50 * (side->high - side->low) / fabs(side->median));
+		spread_text(50 * (side->high - side->low) / fabs(side->median), spread,
+			    sizeof(spread));
 	fprintf(g->out, " %*s", columns->number,
 		number_short(side->median * scale, median, sizeof(median)));
 	if (columns->has_spread)
@@ -688,6 +735,59 @@ static struct columns lay_out(const struct groups *g)
 	return c;
 }
 
+/* The number of each mark beside the others', of as many marks in a table as fit. */
+static void print_marks(const struct groups *g)
+{
+	const int terminal = terminal_columns(g->out, INT_MAX);
+	int event = (int)strlen("event"), unit = (int)strlen("unit"), width = 9, left;
+	char number[32];
+	size_t end;
+
+	for (size_t n = 0; n < g->group_count; n++)
+		width = columns_wider(width, g->groups[n].name);
+	width = width > GROUP_MOST ? GROUP_MOST : width;
+	for (size_t n = 0; n < g->count; n++) {
+		event = columns_wider(event, g->comparisons[n].event->name);
+		unit = columns_wider(unit, g->comparisons[n].event->unit);
+	}
+	/* names are cut, or have lines of their own, for two marks to fit */
+	left = terminal - 2 * (1 + width) - 2 - unit;
+	event = event <= left ? event : left < EVENT_LEAST ? 0 : left;
+	for (size_t begin = 0; begin < g->group_count; begin = end) {
+		left = terminal - event - 2 - unit;
+		fputc('\n', g->out);
+		columns_name(g->out, "event", event, terminal);
+		for (end = begin; end < g->group_count && (end == begin || left > width); end++) {
+			fprintf(g->out, " %*.*s", width, width, g->groups[end].name);
+			left -= 1 + width;
+		}
+		fputs("  unit\n", g->out);
+		for (size_t n = 0; n < g->event_count; n++)
+			g->events[n].is_printed = false;
+		for (size_t n = 0; n < g->count; n++) {
+			struct group_event *e = &g->events[g->comparisons[n].event - g->events];
+
+			if (e->is_printed)
+				continue;
+			e->is_printed = true;
+			columns_name(g->out, e->name, event, terminal);
+			for (size_t i = begin; i < end; i++)
+				fprintf(g->out, " %*s", width,
+					isnan(e->numbers[i]) ?
+						"- " :
+						number_short(e->numbers[i] * e->scale, number,
+							     sizeof(number)));
+			fprintf(g->out, "  %s\n", e->unit);
+		}
+	}
+	fputc('\n', g->out);
+	columns_wrap(
+		g->out,
+		"One capture does not show what varies from run to run. To compare two versions, "
+		"record each several times: --by-mark A... --against B...",
+		0, 0, terminal);
+}
+
 static void print_text(const struct groups *g)
 {
 	static const char *const heads[][2] = { { "median A", "median B" },
@@ -695,7 +795,7 @@ static void print_text(const struct groups *g)
 	const bool by = g->options->by;
 	const struct columns c = lay_out(g);
 	size_t shown = 0, clear = 0, unknown = 0, medians = 0;
-	char text[256], number[32];
+	char text[512], number[32], rest[192];
 
 	for (size_t n = 0; !by && n < 2; n++) {
 		const struct capture_list *side = &g->options->sides[n];
@@ -704,11 +804,27 @@ static void print_text(const struct groups *g)
 		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n], side -> paths[0],
 			side -> count > 1 ? " ..." : "", count, count == 1 ? "" : "s");
 	}
-	if (by && !g->options->are_marks)
+	if (g->options->are_marks)
+		fprintf(g->out, " %s: frames and phases of %zu name%s\n",
+			g->options->sides->paths[0], g->group_count, plural(g->group_count));
+	else if (by)
 		fprintf(g->out, " %s capture%s of %zu group%s by %s\n",
 			number_group(g->capture_count, number, sizeof(number)),
 			plural(g->capture_count), g->group_count, plural(g->group_count),
 			g->options->by);
+	for (size_t n = 0; n < g->count; n++) {
+		clear += g->comparisons[n].result == COMPARE_CLEAR;
+		medians += g->comparisons[n].is_of_medians;
+		unknown += g->comparisons[n].result == COMPARE_UNKNOWN;
+	}
+	if (!g->count) {
+		fputs("\nall is zero, or was not measured (-a: show it)\n", g->out);
+		return;
+	}
+	if (g->options->are_marks && unknown == g->count) {
+		print_marks(g);
+		return;
+	}
 	fputc('\n', g->out);
 	columns_name(g->out, "event", c.event, c.terminal);
 	print_cell(g, g->options->by, c.group);
@@ -720,11 +836,6 @@ static void print_text(const struct groups *g)
 		fprintf(g->out, " %8s", "p");
 	fputs(c.unit ? "  unit\n" : "\n", g->out);
 	for (size_t n = 0; n < g->count; n++) {
-		clear += g->comparisons[n].result == COMPARE_CLEAR;
-		medians += g->comparisons[n].is_of_medians;
-		unknown += g->comparisons[n].result == COMPARE_UNKNOWN;
-	}
-	for (size_t n = 0; n < g->count; n++) {
 		const struct comparison *one = &g->comparisons[n];
 
 		/* of many groups only those that the question is about */
@@ -734,11 +845,11 @@ static void print_text(const struct groups *g)
 		shown++;
 	}
 	snprintf(text, sizeof(text),
-		 "%zu compared, %zu differ clearly (p < %.2f)%s%s; ~: maybe chance, ?: too few%s",
-		 g->count, clear, CLEAR_P,
+		 "%zu compared, %zu differ clearly (p < %.2f)%s%s; ~: maybe chance, %s", g->count,
+		 clear, CLEAR_P,
 		 medians ? ", by how far their medians are from those of all groups" : "",
 		 shown < g->count ? ", only these are shown (-a: all)" : "",
-		 unknown < g->count ? "" : " captures to know what varies from run to run");
+		 unknown_text(g, unknown, rest, sizeof(rest)));
 	fputc('\n', g->out);
 	columns_wrap(g->out, text, 0, 0, c.terminal);
 }

@@ -1,14 +1,36 @@
 // SPDX-License-Identifier: MIT
-/* Numbers of the frames and phases of a capture, by name. */
+/* The time of a capture, and the numbers of its frames and phases, by name. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "diff.h"
 
+const struct row diff_time = {
+	.event = "time",
+	.unit = "s",
+	.label = "",
+	.counter = "time",
+	/* a number, not one per second */
+	.metric = &(const struct perfctr_metric_desc){ .name = "time", .unit = "s" },
+	.scale = 1,
+	.running_ratio = 1,
+	.rate = NAN,
+};
+
+double diff_seconds(const struct capture *capture)
+{
+	size_t n = 0;
+
+	while (n + 1 < capture->count && !perfctr_totals_span(capture->files[n].totals)->samples)
+		n++;
+	return (double)perfctr_totals_span(capture->files[n].totals)->elapsed_ns * 1e-9;
+}
+
 /* all frames or phases of a name */
 struct span_name {
 	const struct mark *first;
+	uint64_t count, ns;
 	struct mean *means; /* of each line */
 };
 
@@ -60,13 +82,17 @@ static int find_names(const struct app *app, struct walk *w)
 					 m->name, w->file->path, DIFF_MOST_NAMES);
 		if (n == w->name_count)
 			w->names[w->name_count++] = (struct span_name){
-				m, calloc(w->values.count + 1, sizeof(struct mean))
+				.first = m,
+				.means = calloc(w->values.count + 1, sizeof(struct mean)),
 			};
 		if (!w->names[n].means)
 			return app_failed(app, -ENOMEM);
+		w->names[n].count++;
+		w->names[n].ns += m->end_ns - m->start_ns;
 		w->name_of[i] = (uint16_t)n;
 	}
-	if (unfinished)
+	/* all sessions have the same marks */
+	if (unfinished && !w->file->number)
 		app_error(app, "%s: %llu unfinished phases are left out", w->file->path,
 			  (unsigned long long)unfinished);
 	return 0;
@@ -126,9 +152,13 @@ int diff_spans(const struct app *app, struct capture_file *file, const struct di
 	if (!error && !status)
 		status = capture_file_each(app, file, take_sample, &w);
 	for (size_t n = 0; n < w.name_count; n++) {
+		const struct span_name *name = &w.names[n];
+
 		if (!error && !status)
-			error = fn(data, w.names[n].first->name, &w.values, w.names[n].means);
-		free(w.names[n].means);
+			error = fn(data, name->first->name,
+				   (double)name->ns * 1e-9 / (double)name->count, &w.values,
+				   name->means);
+		free(name->means);
 	}
 	free(w.open);
 	free(w.name_of);

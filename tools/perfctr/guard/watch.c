@@ -532,7 +532,7 @@ static const char *loss_of(const struct budget *b, const struct perfctr_sample *
 {
 	if (s->flags & lossy_flags || s->lost_ns) {
 		perfctr_flag_text(s->flags & lossy_flags, text, size);
-		return *text ? text : "the hardware lost counts";
+		return *text ? text : "counts were lost";
 	}
 	if (s->end_ns - s->start_ns > b->window.length_ns &&
 	    s->flags & DRM_PERFCTR_SAMPLE_STRETCHED)

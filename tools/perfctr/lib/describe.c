@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "common/number.h"
+#include "device.h"
 
 char *describe_device(const struct capture_file *file, char *text, size_t size)
 {
@@ -61,8 +62,13 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 			 span->merged_periods == 1 ? "" : "s");
 		return span->merged_periods;
 	case 1:
-		snprintf(text, size, "the hardware lost counts of up to %.6f s",
-			 (double)span->lost_ns * 1e-9);
+		/* in the kernel's PMUs and clients nothing is lost but this */
+		snprintf(text, size, "%slost counts of up to %.6f s%s",
+			 device_is_local(file->device) ? "" : "the hardware ",
+			 (double)span->lost_ns * 1e-9,
+			 device_is_local(file->device) ?
+				 ", of what ended or began between two readings" :
+				 "");
 		return span->lost_ns;
 	case 2:
 		return describe_flags(span, text, size);
@@ -125,6 +131,18 @@ char *describe_value(const struct row *row, char *text, size_t size)
 	return text;
 }
 
+char *describe_value_unit(const struct row *row, char *text, size_t size)
+{
+	char value[64];
+
+	if (row->metric && row->state == PERFCTR_VALUE_OK)
+		snprintf(text, size, "%s%s", number_short(row->number, value, sizeof(value)),
+			 row->unit);
+	else
+		snprintf(text, size, "%s %s", describe_value(row, value, sizeof(value)), row->unit);
+	return text;
+}
+
 char *describe_rate(const struct row *row, char *text, size_t size)
 {
 	char number[32] = "";
@@ -154,6 +172,7 @@ char *describe_rate_unit(const struct row *row, bool of_shares, char *text, size
 char *describe_notes(const struct row *row, char *text, size_t size)
 {
 	size_t used = strlen(row_clock_text(row, text, size));
+	uint64_t samples = row->missed + row->measured;
 	char states[128];
 
 	if (row->flags & PERFCTR_VALUE_ESTIMATED && !row->metric)
@@ -167,11 +186,11 @@ char *describe_notes(const struct row *row, char *text, size_t size)
 					 used ? "; " : "", 100 * row->running_ratio);
 	else if (row->flags & PERFCTR_VALUE_ESTIMATED)
 		used += (size_t)snprintf(text, size, "estimated: multiplexed");
+	samples = samples < row->samples ? samples : row->samples;
 	if (row->missed && row->measured && used < size)
 		used += (size_t)snprintf(text + used, size - used,
 					 "%snot measured in %" PRIu64 " of %" PRIu64 " samples",
-					 used ? "; " : "", row->missed,
-					 row->missed + row->measured);
+					 used ? "; " : "", row->missed, samples);
 	/* a tenth of the mean sample */
 	if (row->info && row->measured && used < size &&
 	    row->info->apart_ns > row->info->elapsed_ns / row->measured / 10)

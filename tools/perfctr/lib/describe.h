@@ -28,6 +28,9 @@ bool describe_flags(const struct perfctr_span *span, char *text, size_t size);
 /* The value of a row with all digits; "not measured" or a similar text if there is none. */
 char *describe_value(const struct row *row, char *text, size_t size);
 
+/* The same with its unit: "1,000 bytes", of a metric "439.2 Mbytes/s". Return: @text. */
+char *describe_value_unit(const struct row *row, char *text, size_t size);
+
 /*
  * The rate of a row with its unit; blanks in place of the unit if it has none, so that numbers of a
  * column end at the same place. Return: @text.

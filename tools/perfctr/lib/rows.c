@@ -210,6 +210,7 @@ static int keep_row(struct rows *rows, struct row *row, struct names *names)
 {
 	const struct row none = { 0 }, *before = rows->count ? row - 1 : &none;
 
+	row->samples = rows->span.samples;
 	row->trust = row->metric ? metric_trust(rows, row->metric) :
 				   verdicts_trust(rows->verdicts, row->desc);
 	if (rows->trusted_only && row->trust != PERFCTR_TRUST_TRUSTED) {
@@ -536,7 +537,20 @@ const struct row *rows_find_counter(const struct rows *types, const struct rows 
 
 bool row_matches(const struct row *row, const struct option_words *patterns)
 {
-	return option_words_match(patterns, row->event) ||
-	       option_words_match(patterns, row->event + row->prefix) ||
-	       option_words_match(patterns, row->counter);
+	const size_t length = strlen(row->event);
+	char text[ROW_EVENT_BYTES], *name = text + row->prefix;
+
+	if (option_words_match(patterns, row->event) ||
+	    option_words_match(patterns, row->event + row->prefix) ||
+	    option_words_match(patterns, row->counter))
+		return true;
+	/* as -e takes them: a metric without its block, a PMU's event without its slash */
+	copy_text(text, sizeof(text), row->event);
+	if (row->metric)
+		snprintf(name, sizeof(text) - row->prefix, "metric:%s", row->counter);
+	else if (length && length < sizeof(text) && text[length - 1] == '/')
+		text[length - 1] = '\0';
+	else
+		return false;
+	return option_words_match(patterns, text) || option_words_match(patterns, name);
 }

@@ -49,8 +49,9 @@ struct row {
 	 */
 	double rate;
 	uint64_t elapsed_ns; /* time of @value's block, of a metric that of its first block */
-	uint64_t measured; /* samples in which it was measured */
-	uint64_t missed; /* samples in which it was not */
+	/* samples in which it was measured, and was not; of several blocks one can be both */
+	uint64_t measured, missed;
+	uint64_t samples; /* of the capture */
 	unsigned int trust; /* enum perfctr_trust; a metric has that of its least trusted counter */
 };
 
@@ -137,7 +138,10 @@ void rows_free(struct rows *rows);
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
 
-/* Whether a pattern matches a row's event, with or without device and block; without any: true. */
+/*
+ * Whether a pattern matches a row's event in one of the forms that -e of stat and record takes,
+ * with or without device and block; without any: true.
+ */
 bool row_matches(const struct row *row, const struct option_words *patterns);
 
 /*

@@ -77,8 +77,8 @@ static void print_status(const struct counted *d, FILE *err)
 	else
 		fputs("nothing merged, ", err);
 	if (st->lost_ns)
-		fprintf(err, "counts of up to %.6f s LOST by the hardware",
-			(double)st->lost_ns * 1e-9);
+		fprintf(err, "counts of up to %.6f s LOST %s", (double)st->lost_ns * 1e-9,
+			device_is_local(d->device) ? "between two readings" : "by the hardware");
 	else
 		fputs("no counts lost", err);
 	if (st->errors || st->overflows || st->resets)

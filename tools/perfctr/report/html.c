@@ -301,7 +301,7 @@ static void write_line(const struct report *report, const struct timeline_line *
 		   row->desc   ? row->desc->short_text :
 				 "");
 	write_text(out, "unit", describe_rate_unit(row, true, unit, sizeof(unit)));
-	write_text(out, "total", describe_value(row, text, sizeof(text)));
+	write_text(out, "total", describe_value_unit(row, text, sizeof(text)));
 	write_text(out, "totalUnit", row->unit);
 	write_text(out, "note", describe_notes(row, text, sizeof(text)));
 	describe(line, text, sizeof(text));

@@ -333,8 +333,7 @@ function sums(line) {
 		max = max === null || high > max ? high : max;
 	}
 	return {
-		count: all ? `${line.total} ${line.totalUnit}` :
-			count === null ? "" : exact(line, count),
+		count: all ? line.total : count === null ? "" : exact(line, count),
 		mean: short(all ? line.average : mean, ""),
 		min: min === null ? "" : short(min, ""),
 		max: max === null ? "" : short(max, ""),

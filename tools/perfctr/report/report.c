@@ -117,6 +117,13 @@ static int fill(const struct report_options *o, struct report *r, struct timelin
 			r->start_ns = t->start_ns;
 		r->end_ns = t->end_ns > r->end_ns ? t->end_ns : r->end_ns;
 	}
+	if (!status && !any && !r->per_block) {
+		/* the words may name single blocks */
+		for (size_t n = 0; n < r->capture->count; n++)
+			timeline_free(&timelines[n]);
+		r->per_block = true;
+		return fill(o, r, timelines);
+	}
 	if (!status && !any)
 		return app_usage(r->app, "nothing in the capture matches '%s'",
 				 o->patterns.words[0]);

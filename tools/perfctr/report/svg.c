@@ -20,6 +20,7 @@ enum {
 	PLOT_X = MARGIN + NAME_WIDTH,
 	PLOT_WIDTH = WIDTH - 2 * MARGIN - NAME_WIDTH - VALUE_WIDTH - 14,
 	VALUE_X = WIDTH - MARGIN,
+	VALUE_LETTERS = 26,
 	ROW_HEIGHT = 44,
 	PLOT_HEIGHT = 36,
 	GROUP_HEIGHT = 30,
@@ -381,14 +382,13 @@ static void write_curve(const struct picture *p, const struct timeline_line *lin
 static void write_values(const struct picture *p, const struct timeline_line *line)
 {
 	const struct row *row = line->row;
-	char text[160], value[64], unit[64], number[32];
+	char text[160], unit[64], number[32];
 
-	describe_value(row, value, sizeof(value));
-	if (row->metric && row->state == PERFCTR_VALUE_OK)
+	describe_value_unit(row, text, sizeof(text));
+	if (strlen(text) > VALUE_LETTERS && row->state == PERFCTR_VALUE_OK)
 		snprintf(text, sizeof(text), "%s%s",
 			 number_short(row->number, number, sizeof(number)), row->unit);
-	else
-		snprintf(text, sizeof(text), "%s %s", value, row->unit);
+	cut(text, VALUE_LETTERS);
 	write_text(p, VALUE_X, p->y + 15, "end", text);
 	if (row->metric || !isfinite(row->rate)) {
 		snprintf(text, sizeof(text), "mean");

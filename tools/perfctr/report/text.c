@@ -109,6 +109,7 @@ static struct layout lay_out(const struct report *report, bool of_blocks)
 
 		if (t->lines[n].is_block != of_blocks)
 			continue;
+		l.unit = columns_wider(l.unit, row->unit);
 		l.event = columns_wider(l.event, row->event);
 		least.event = columns_wider(least.event, row->event);
 		least.value = columns_wider(least.value, describe_value(row, value, sizeof(value)));
@@ -174,7 +175,12 @@ static void print_table(const struct report *report, const char *title, bool of_
 {
 	const struct layout l = lay_out(report, of_blocks);
 	const struct timeline *t = report->timeline;
+	bool has_lines = !of_blocks && !report->per_block;
 
+	for (size_t n = 0; n < t->line_count; n++)
+		has_lines |= t->lines[n].is_block == of_blocks;
+	if (!has_lines)
+		return;
 	fputc('\n', report->out);
 	if (!l.event)
 		columns_name(report->out, "event", 0, l.columns);

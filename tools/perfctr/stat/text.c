@@ -160,7 +160,7 @@ static void text_interval(struct stat_report *report, const struct rows *rows)
 		if (!(n ? rows->span.lost_ns : rows->span.merged_periods))
 			continue;
 		if (n)
-			snprintf(text, sizeof(text), "(%s%shardware lost up to %.6f s of counts)",
+			snprintf(text, sizeof(text), "(%s%scounts of up to %.6f s were lost)",
 				 device, colon, (double)rows->span.lost_ns * 1e-9);
 		else
 			snprintf(text, sizeof(text),
@@ -410,7 +410,7 @@ static void print_trouble(struct stat_report *report, const struct stat_device *
 			span->merged_periods == 1 ? "" : "s");
 	if (span->lost_ns)
 		print_line(report, seconds_text(span->lost_ns, amount, sizeof(amount)),
-			   "seconds at most whose counts the hardware lost");
+			   "seconds at most whose counts were lost");
 	if (span->missing_samples)
 		print_line(report, count_text(span->missing_samples, amount, sizeof(amount)),
 			   "sample%s missing: please report", plural(span->missing_samples));

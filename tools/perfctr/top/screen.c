@@ -299,6 +299,7 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 {
 	unsigned int name = width / 3, bar = BAR_COLUMNS, spark, columns;
 	char value[64], bar_text[4 * BAR_COLUMNS + 1], spark_text[4 * MAX_SPARK_COLUMNS + 1];
+	unsigned int longer, spare;
 	char counter[ROW_EVENT_BYTES];
 
 	if (line->kind == TOP_LINE_GROUP) {
@@ -326,6 +327,12 @@ void top_format(const struct top_line *line, unsigned int width, bool utf8, char
 	top_bar(top_item_fill(line->item), bar, utf8, bar_text);
 	top_spark(line->item, spark, utf8, spark_text);
 	snprintf(counter, sizeof(counter), "%s", line->item->counter);
+	/* a long unit takes what a short name leaves */
+	longer = strlen(value) > columns ? (unsigned int)strlen(value) - columns : 0;
+	spare = strlen(counter) < name ? name - (unsigned int)strlen(counter) : 0;
+	longer = longer < spare ? longer : spare;
+	columns += longer;
+	name -= longer;
 	columns_squeeze(counter, name);
 	snprintf(text, size, "%c %-*.*s %*.*s%s%s%s%s%s", verdicts_mark(line->item->trust),
 		 (int)name, (int)name, counter, (int)columns, (int)columns, value, bar ? " |" : "",
@@ -341,6 +348,6 @@ void top_status(const struct top_time *time, char *text, size_t size)
 		used += snprintf(text + used, size - (size_t)used, ", %" PRIu64 " period%s merged",
 				 time->merged_periods, time->merged_periods == 1 ? "" : "s");
 	if (time->lost_ns && used > 0 && (size_t)used < size)
-		snprintf(text + used, size - (size_t)used, ", up to %.3f s lost by the hardware",
+		snprintf(text + used, size - (size_t)used, ", counts of up to %.3f s lost",
 			 (double)time->lost_ns * 1e-9);
 }
