@@ -43,7 +43,7 @@ struct pmu_event {
 
 /* All PMUs of the machine, empty without perf events. */
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
-/* The same, or as they were up to 0.1 s ago: of many events each looks for its PMU. */
+/* The same, or as they were up to 0.1 s ago: each event looks for its PMU, each session for all. */
 int pmu_list_recent(struct perfctr_ctx *ctx, struct pmu_list *list);
 void pmu_list_free(struct pmu_list *list);
 

@@ -460,10 +460,24 @@ static int open_counter(struct perfctr_ctx *ctx, struct perf_events *c, uint32_t
 	return 0;
 }
 
+/* The PMUs of all counters, as they were a moment ago unless one is newer. */
+static int load_pmus(struct perfctr_ctx *ctx, const struct perf_events *c, struct pmu_list *pmus)
+{
+	int error = pmu_list_recent(ctx, pmus);
+
+	for (uint32_t n = 0; !error && n < c->counter_count; n++) {
+		if (pmu_of_event(pmus, c->counters[n].pmu_type, c->counters[n].config))
+			continue;
+		pmu_list_free(pmus);
+		return pmu_list_load(ctx, pmus);
+	}
+	return error;
+}
+
 int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c)
 {
 	struct pmu_list pmus;
-	int error = pmu_list_load(ctx, &pmus), refused, first_refused = 0;
+	int error = load_pmus(ctx, c, &pmus), refused, first_refused = 0;
 	size_t refused_count = 0;
 
 	c->sys = ctx->sys;
