@@ -38,7 +38,7 @@ static const char *const place_names[PLACES] = { "machine", "kernel", "firmware"
 struct verdicts {
 	struct json_object *all;
 	struct json_object *put; /* ids added since loading */
-	char place[PLACES][PLACE_BYTES];
+	char place[PLACES][PLACE_BYTES]; /* empty until there is a verdict */
 };
 
 static const struct {
@@ -134,6 +134,13 @@ static void find_place(char place[PLACES][PLACE_BYTES])
 		snprintf(firmware, PLACE_BYTES, "not known");
 }
 
+/* Not without a verdict: reading /proc/cpuinfo interrupts all CPUs. */
+static void know_place(struct verdicts *verdicts)
+{
+	if (!*verdicts->place[PLACE_MACHINE])
+		find_place(verdicts->place);
+}
+
 /* --- files --------------------------------------------------------------------------- */
 
 static void user_path(char *path, size_t size)
@@ -180,14 +187,15 @@ struct verdicts *verdicts_load(FILE *err)
 		return NULL;
 	verdicts->all = json_object_new_object();
 	verdicts->put = json_object_new_object();
-	find_place(verdicts->place);
 	if (chosen && *chosen) {
 		read_verdicts(verdicts, chosen, err);
-		return verdicts;
+	} else {
+		read_verdicts(verdicts, system_path, err);
+		user_path(path, sizeof(path));
+		read_verdicts(verdicts, path, err);
 	}
-	read_verdicts(verdicts, system_path, err);
-	user_path(path, sizeof(path));
-	read_verdicts(verdicts, path, err);
+	if (json_object_object_length(verdicts->all))
+		know_place(verdicts);
 	return verdicts;
 }
 
@@ -492,6 +500,7 @@ void verdicts_put(struct verdicts *verdicts, const struct perfctr_counter_desc *
 	    json_object_object_get_ex(verdicts->all, desc->id, &old) &&
 	    rank_of(old) >= trusts[note->trust].rank)
 		return;
+	know_place(verdicts);
 	verdict = json_object_new_object();
 	json_add_text(verdict, "trust", verdicts_trust_name(note->trust));
 	json_add_text(verdict, "definition", note->definition);
