@@ -16,7 +16,6 @@ import socket
 import struct
 import subprocess
 import sys
-import time
 
 import harness
 from harness import NOBODY, check, fetch, run, test, wait_for, write
@@ -239,7 +238,7 @@ def broker_is_confined():
 
 @test
 def others_are_refused():
-    """a user of no group is told the file that names who may count"""
+    """the refusal of a user of no group names the file that says who may count"""
     refused = run(*enter(NOBODY), "perfctr", "stat", "--via", SOCKET, "-e", "FRAGMENTS", "--",
                   "true", status=3).stderr
     check("/etc/perfctr/serve.conf" in refused, refused)
@@ -250,7 +249,7 @@ def policy_is_reloaded():
     """"systemctl reload" lets the group count software events, which perf opens in the service"""
     command = ("perfctr", "stat", "--json", "-d", "local", "--via", SOCKET, "-e",
                "software/context-switches/", "--", "sleep", "0.5")
-    # Debian's kernels refuse perf events to whoever is not CAP_SYS_ADMIN
+    # at 3 Debian's kernels refuse perf events to all but CAP_SYS_ADMIN
     write("/proc/sys/kernel/perf_event_paranoid", "2")
     refused = member(*command, status=(1, 3)).stderr
     check("policy" in refused, refused)

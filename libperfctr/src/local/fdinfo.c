@@ -348,7 +348,7 @@ static int compare_device(void *arg, const char *name)
 	return 0;
 }
 
-/* Find the device of a file by its driver, if that has no other; without a node nothing tells. */
+/* Find the device of a file whose node is not known, by its driver, if that has one device. */
 static void find_by_driver(const struct perfctr_sys *sys, struct drm_file *file)
 {
 	struct search s = { .sys = sys, .driver = file->driver };
@@ -395,7 +395,7 @@ static int scan_process(void *arg, const char *name)
 		return 0;
 	snprintf(path, sizeof(path), "/proc/%ld/fd", s->pid);
 	result = s->ctx->sys->list(s->ctx->sys->data, path, scan_file, s);
-	/* the kernel shows the files of others to CAP_DAC_READ_SEARCH, the texts to CAP_SYS_PTRACE */
+	/* others' files need CAP_DAC_READ_SEARCH, their texts CAP_SYS_PTRACE */
 	if (result == -EACCES && may_read_all(s)) {
 		snprintf(path, sizeof(path), "/proc/%ld/fdinfo", s->pid);
 		result = s->ctx->sys->list(s->ctx->sys->data, path, scan_text, s);
