@@ -31,13 +31,11 @@
  * A driver adopts it in these steps:
  *
  * 1. probe: drmm_perfctr_create(), then drm_perfctr_add_source() for each kind
- *    of counter hardware, then drm_dev_register().
- * 2. outside of the kernel's tree, ioctl table: DRM_PERFCTR_IOCTL_HANDLERS() and
- *    DRM_PERFCTR_IOCTLS(). In it DRM itself dispatches the two generic ioctls.
- * 3. show_fdinfo, debugfs_init: drm_perfctr_show_fdinfo(), drm_perfctr_debugfs_init().
- * 4. power and reset: drm_perfctr_suspend(), drm_perfctr_resume(),
+ *    of counter hardware, then drm_dev_register(): the device has the two generic ioctls.
+ * 2. show_fdinfo, debugfs_init: drm_perfctr_show_fdinfo(), drm_perfctr_debugfs_init().
+ * 3. power and reset: drm_perfctr_suspend(), drm_perfctr_resume(),
  *    drm_perfctr_pre_reset(), drm_perfctr_post_reset().
- * 5. remove: drm_perfctr_unplug(), then drm_dev_unplug().
+ * 4. remove: drm_perfctr_unplug(), then drm_dev_unplug().
  *
  * The core allocates the rings, see perfctr_memory.c: a driver needs no GEM for it. Every adopter
  * can sample perf PMUs without additional code.
@@ -138,8 +136,7 @@ static void copy_config(struct drm_perfctr *pc, const struct drm_perfctr_config 
  * @config: description
  * @owner: the driver's module
  *
- * Returns: the counters, released with @drm, or an ERR_PTR: -ENOMEM; outside of the kernel's tree
- * -EINVAL without a number of the ioctls in the driver's range.
+ * Returns: the counters, released with @drm, or an ERR_PTR of -ENOMEM.
  */
 struct drm_perfctr *__drmm_perfctr_create(struct drm_device *drm,
 					  const struct drm_perfctr_config *config,

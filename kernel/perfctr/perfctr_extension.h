@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the core knows of the extension of a source; perfctr_batch.c has the rest.
+ * What the core knows of the extension of a source: how to call it.
  */
 #ifndef _PERFCTR_EXTENSION_H_
 #define _PERFCTR_EXTENSION_H_

@@ -211,7 +211,7 @@ static int hand_out(struct drm_perfctr_session *session, const struct drm_perfct
 }
 
 /**
- * drm_perfctr_open_ioctl() - DRM_PERFCTR_IOCTL_OPEN
+ * drm_perfctr_open_ioctl() - the OPEN ioctl
  * @pc: the counters
  * @data: struct drm_perfctr_open in kernel memory
  *

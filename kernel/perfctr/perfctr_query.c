@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * DRM_PERFCTR_IOCTL_QUERY: describes device, blocks, clocks and sets.
+ * QUERY: describes device, blocks, clocks and sets.
  */
 #include <linux/minmax.h>
 #include <linux/string.h>
@@ -150,7 +150,7 @@ out:
 }
 
 /**
- * drm_perfctr_query_ioctl() - DRM_PERFCTR_IOCTL_QUERY
+ * drm_perfctr_query_ioctl() - the QUERY ioctl
  * @pc: the counters
  * @data: struct drm_perfctr_query in kernel memory
  *

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 WITH Linux-syscall-note OR MIT */
 /*
- * The performance counter interface of DRM devices, version 4.
+ * The performance counter interface of DRM devices.
  *
  * Every driver that adopts the counter core (drm_perfctr.ko) offers the same two ioctls, so one
  * library drives all of them:
  *
- *   DRM_PERFCTR_IOCTL_QUERY    what exists: device, blocks, clocks
- *   DRM_PERFCTR_IOCTL_OPEN     a session, which is a file descriptor of its own
+ *   QUERY    what exists: device, blocks, clocks
+ *   OPEN     a session, which is a file descriptor of its own
  *
  * and the same ioctls of a session: START, SAMPLE, STOP, STATUS, LAYOUT, READER.
  *
@@ -18,13 +18,12 @@
  *
  * Numbers of the device's ioctls
  * ------------------------------
- * Drivers of the kernel's tree have DRM_IOCTL_PERFCTR_QUERY and DRM_IOCTL_PERFCTR_OPEN of drm.h
- * (0xd3, 0xd4), others have numbers of their own range. /proc/self/fdinfo/N of an opened DRM file N
- * contains
+ * QUERY and OPEN are DRM_IOCTL_PERFCTR_QUERY and DRM_IOCTL_PERFCTR_OPEN of drm.h (0xd3, 0xd4).
+ * /proc/self/fdinfo/N of an opened DRM file N contains
  *
  *   drm-perfctr:	<version> ioctls <number of QUERY>
  *
- * e.g. "drm-perfctr: 4 ioctls 0x9a"; OPEN is the next number. Without that line the driver has no
+ * e.g. "drm-perfctr: 4 ioctls 0xd3"; OPEN is the next number. Without that line the driver has no
  * counters: user space tries no number.
  *
  * How structures grow
@@ -78,14 +77,13 @@
  * Permissions
  * -----------
  * Counters are system-wide: they reveal the activity of every user, in enough detail to recognise
- * keystrokes and web pages. OPEN therefore needs CAP_PERFMON, or the sysctl dev.perfctr.paranoid
- * set to 0, by which root permits users to observe each other. Where the kernel exports
- * perf_allow_cpu() (since 7.3) it is asked instead, and with it the security modules and
- * kernel.perf_event_paranoid: 0 or less permits OPEN to every user. Older kernels ask neither.
- * QUERY hides from others what shows when somebody counts. Sessions without CAP_PERFMON are few and
- * slow: 4 of a user, 32 of a device, with periods of at least unprivileged_min_period_ns (10 ms),
- * without AUTOMATIC samples. There is no other isolation of users. OPEN checks the permission; any
- * process that gets the descriptor may then use it.
+ * keystrokes and web pages. OPEN therefore asks perf_allow_cpu(), unless root has set the sysctl
+ * dev.perfctr.paranoid to 0, by which users may observe each other. It takes CAP_PERFMON, or
+ * kernel.perf_event_paranoid of 0 or less, and security modules may refuse. QUERY hides from others
+ * what shows when somebody counts. Sessions without CAP_PERFMON are few and slow: 4 of a user, 32
+ * of a device, with periods of at least unprivileged_min_period_ns (10 ms), without AUTOMATIC
+ * samples. There is no other isolation of users. OPEN checks the permission; any process that gets
+ * the descriptor may then use it.
  */
 #ifndef _UAPI_PERFCTR_DRM_H_
 #define _UAPI_PERFCTR_DRM_H_
@@ -96,9 +94,17 @@
 extern "C" {
 #endif
 
-/* @nr: from fdinfo, see "Numbers of the device's ioctls" */
+#ifndef PERFCTR_IN_TREE
+/*
+ * Drivers outside of the kernel's tree have numbers of their own range, e.g. 0x9a. Kernels before
+ * 7.3 do not export perf_allow_cpu(): on them OPEN needs CAP_PERFMON, or dev.perfctr.paranoid=0,
+ * and neither security modules nor kernel.perf_event_paranoid are asked.
+ *
+ * @nr: any driver's, from fdinfo, see "Numbers of the device's ioctls"
+ */
 #define DRM_PERFCTR_IOCTL_QUERY(nr)	_IOWR(DRM_IOCTL_BASE, (nr), struct drm_perfctr_query)
 #define DRM_PERFCTR_IOCTL_OPEN(nr)	_IOW(DRM_IOCTL_BASE, (nr) + 1, struct drm_perfctr_open)
+#endif
 
 /* of a session's descriptor; a reader has LAYOUT only */
 #define DRM_PERFCTR_IOCTL_START		_IOW(DRM_IOCTL_BASE, 0xe0, struct drm_perfctr_command)
@@ -203,11 +209,8 @@ enum drm_perfctr_block_states {
 	/** @DRM_PERFCTR_STATE_AVAILABLE: usable by this system for part of the span. */
 	DRM_PERFCTR_STATE_AVAILABLE = 1u << 2,
 	/**
-	 * @DRM_PERFCTR_STATE_UNAVAILABLE: assigned elsewhere (virtualisation, partition); in
-	 * samples of libperfctr's local device: perf refuses the event; with
-	 * @DRM_PERFCTR_STATE_AVAILABLE: a task's event ran for time_running of time_enabled,
-	 * and whether it was multiplexed or the task on CPUs that the event does not count
-	 * on is not known, so nothing can be extrapolated.
+	 * @DRM_PERFCTR_STATE_UNAVAILABLE: assigned elsewhere (virtualisation, partition) for
+	 * part of the span.
 	 */
 	DRM_PERFCTR_STATE_UNAVAILABLE = 1u << 3,
 	/** @DRM_PERFCTR_STATE_NORMAL: in normal mode for part of the span. */
@@ -498,7 +501,7 @@ struct drm_perfctr_ring_control {
 /* --- QUERY --------------------------------------------------------------- */
 
 /**
- * enum drm_perfctr_query_type - result of DRM_PERFCTR_IOCTL_QUERY
+ * enum drm_perfctr_query_type - result of QUERY
  */
 enum drm_perfctr_query_type {
 	/** @DRM_PERFCTR_QUERY_DEVICE: one struct drm_perfctr_device_info. */
@@ -510,7 +513,7 @@ enum drm_perfctr_query_type {
 };
 
 /**
- * struct drm_perfctr_query - argument of DRM_PERFCTR_IOCTL_QUERY
+ * struct drm_perfctr_query - argument of QUERY
  *
  * With @pointer zero, only @count and @stride are set, to the kernel's number and size of elements.
  * Otherwise up to @count elements are written, @stride bytes apart: a longer element than the
@@ -562,7 +565,7 @@ enum drm_perfctr_features {
 struct drm_perfctr_device_info {
 	/** @features: enum drm_perfctr_features. */
 	__u32 features;
-	/** @version: of this interface; grows with each addition, now 4. */
+	/** @version: of this interface: 4; grows with each addition. */
 	__u32 version;
 	/** @sample_header_size: bytes of struct drm_perfctr_sample_header. */
 	__u32 sample_header_size;
@@ -583,7 +586,7 @@ struct drm_perfctr_device_info {
 	__u32 active_set;
 	/** @max_slots: largest number of slots of a ring. */
 	__u32 max_slots;
-	/** @max_sessions_per_file: the kernel: 0, no limit; a broker: sessions of a connection. */
+	/** @max_sessions_per_file: sessions that one file may have; 0: no limit. */
 	__u32 max_sessions_per_file;
 	/** @max_requests: block requests of one OPEN. */
 	__u32 max_requests;
@@ -786,20 +789,19 @@ struct drm_perfctr_layout {
 };
 
 /**
- * struct drm_perfctr_open - argument of DRM_PERFCTR_IOCTL_OPEN
+ * struct drm_perfctr_open - argument of OPEN
  *
  * Returns the session's descriptor, close-on-exec, or 0 with DRM_PERFCTR_OPEN_CHECK. Errors::
  *
- *   -EACCES  system-wide counters need what "Permissions" says: CAP_PERFMON, sysctl
- *            dev.perfctr.paranoid=0 or, since 7.3, what perf_allow_cpu() allows;
+ *   -EACCES  system-wide counters need what "Permissions" says;
  *            DRM_PERFCTR_BLOCK_GENERIC_PMU always needs CAP_PERFMON, other PMUs
  *            CAP_PERFMON or sysctl kernel.perf_event_paranoid=0 in addition
  *   -EPERM   @period_ns is shorter than the caller's minimum, or it may not have
  *            AUTOMATIC samples
  *   -EINVAL  a field that must be zero is not, an unknown flag (the kernel's debug
  *            log, drm.debug=0x2, names it); @slots is zero or not a power of two;
- *            @request_count is zero; @request_stride is below version 4's size of a
- *            request, above 4096 or not a multiple of 8; @layout_size is above 4096,
+ *            @request_count is zero; @request_stride is below 56, above 4096 or not
+ *            a multiple of 8; @layout_size is above 4096,
  *            or not zero without @layout; a request with a zero @mask, with counters
  *            that the block lacks, with a set that differs from other requests', with
  *            PMU members set without DRM_PERFCTR_REQUEST_PMU, with bits that are

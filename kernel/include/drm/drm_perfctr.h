@@ -234,7 +234,10 @@ struct drm_perfctr_config {
 	/** @ops: optional; must outlive the device. */
 	const struct drm_perfctr_driver_ops *ops;
 #ifndef PERFCTR_IN_TREE
-	/** @ioctl_nr: that of DRM_PERFCTR_IOCTLS(), as user space calls it. */
+	/**
+	 * @ioctl_nr: that of DRM_PERFCTR_IOCTLS(), as user space calls it; drmm_perfctr_create()
+	 * returns -EINVAL if it is not in the range of drivers.
+	 */
 	unsigned int ioctl_nr;
 #endif
 	/** @control: for PERF_CONTROL, NULL: not offered; must outlive the device. */
@@ -265,7 +268,8 @@ int drm_perfctr_open_ioctl(struct drm_perfctr *pc, void *data);
  * DRM_PERFCTR_IOCTL_HANDLERS() - define a driver's handlers of the ioctls
  * @pc_of: expression of type struct drm_perfctr * for the struct drm_device *drm
  *
- * Use it once, in the file with the driver's ioctl table, which lists DRM_PERFCTR_IOCTLS().
+ * For a driver outside of the kernel's tree; in it DRM itself dispatches the ioctls. Use it once,
+ * in the file with the driver's ioctl table, which lists DRM_PERFCTR_IOCTLS().
  */
 #define DRM_PERFCTR_IOCTL_HANDLERS(pc_of)							\
 static int drm_perfctr_query_handler(struct drm_device *drm, void *data, struct drm_file *file)	\

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * The bytes of a sample of PERF_CONTROL: all blocks of the device, each with all its counters. Free
- * of kernel interfaces: a test program builds it, too.
+ * of kernel interfaces, so that it can be tested in user space.
  */
 #ifndef _PERFCTR_DENSE_LAYOUT_H_
 #define _PERFCTR_DENSE_LAYOUT_H_

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
  * Accumulated counts of a block of counters, and sticky status over a span of collections. Free of
- * kernel interfaces: a test program builds it, too.
+ * kernel interfaces, so that it can be tested in user space.
  */
 #ifndef _PERFCTR_BLOCK_H_
 #define _PERFCTR_BLOCK_H_

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The bytes of a sample. Free of kernel interfaces: a test program builds it, too.
+ * The bytes of a sample. Free of kernel interfaces, so that it can be tested in user space.
  */
 #ifndef _PERFCTR_LAYOUT_H_
 #define _PERFCTR_LAYOUT_H_

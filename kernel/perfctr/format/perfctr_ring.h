@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR MIT */
 /*
- * The ring of samples that userspace maps. Free of kernel interfaces: a test program builds
- * it, too.
+ * The ring of samples that userspace maps. Free of kernel interfaces, so that it can be tested in
+ * user space.
  */
 #ifndef _PERFCTR_RING_H_
 #define _PERFCTR_RING_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0 OR MIT
 /*
- * The bytes of a block of perf events. Free of kernel interfaces: a test program builds it,
- * too.
+ * The bytes of a block of perf events. Free of kernel interfaces, so that it can be tested in user
+ * space.
  */
 #include <linux/bitops.h>
 #include <linux/minmax.h>

@@ -2,7 +2,7 @@
 /*
  * Registers and memory of the Mali CSF firmware's counter interface.
  *
- * The only header shared by the driver (csf_protocol.c) and models of firmware. Names
+ * It needs nothing of the driver, so that a model of firmware can be built from it. Names
  * follow the public interface: PRFCNT_*, GLB_*.
  */
 #ifndef _CSF_LAYOUT_H_
@@ -46,7 +46,7 @@ struct csf_glb_input {
 	__le32 prfcnt_extract;	/* free-running index of the next sample the host will read */
 	__le32 reserved3[3];		/* not used here */
 	__le32 prfcnt_config;		/* see CSF_PRFCNT_CONFIG_* */
-	/* public sources only name it: that it is a mask of CSG blocks is our models' reading */
+	/* public sources only name it: that it is a mask of CSG blocks is an assumption */
 	__le32 prfcnt_csg_select;
 	__le32 prfcnt_fw_en;		/* FW block; one bit = counters_per_block / 32 counters */
 	__le32 prfcnt_csg_en;		/* CSG blocks */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Decoding and validation of firmware's samples. a test program builds it, too.
+ * Decoding and validation of firmware's samples. It can be tested in user space.
  */
 #ifndef _CSF_SAMPLE_H_
 #define _CSF_SAMPLE_H_

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Conversion of GPU timestamps to CLOCK_MONOTONIC_RAW. a test program builds it, too.
+ * Conversion of GPU timestamps to CLOCK_MONOTONIC_RAW. It can be tested in user space.
  */
 #ifndef _CSF_TIME_H_
 #define _CSF_TIME_H_

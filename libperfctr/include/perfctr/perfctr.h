@@ -941,6 +941,10 @@ int perfctr_counter_unit(const struct perfctr_selection *selection,
  * A flag of struct perfctr_session_opts. On the local device an event that the PMU does not have
  * is in the samples with DRM_PERFCTR_STATE_UNAVAILABLE and never measured, as <not supported> of
  * perf stat; OPEN fails only if perf refuses all. Other devices ignore it.
+ *
+ * Both that state and DRM_PERFCTR_STATE_AVAILABLE say something else there: a task's event ran for
+ * time_running of time_enabled, and whether it was multiplexed, or the task was on CPUs that the
+ * event does not count on, is not known. So nothing can be extrapolated.
  */
 #define PERFCTR_SESSION_SKIP_UNSUPPORTED (1u << 16)
 
