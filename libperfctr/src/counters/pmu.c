@@ -171,11 +171,12 @@ int pmu_list_recent(struct perfctr_ctx *ctx, struct pmu_list *list)
 		ctx->pmus_ns = now_ns;
 	}
 	bytes = ctx->pmu_count * sizeof(*list->pmus);
-	*list = (struct pmu_list){ malloc(bytes + 1), ctx->pmu_count };
+	*list = (struct pmu_list){ .pmus = malloc(bytes + 1) };
 	if (!list->pmus)
 		return perfctr_no_memory(ctx);
 	if (bytes)
 		memcpy(list->pmus, ctx->pmus, bytes);
+	list->count = ctx->pmu_count;
 	return 0;
 }
 
