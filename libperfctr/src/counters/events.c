@@ -221,6 +221,7 @@ static int add_event(struct event_parser *p, const char **text)
 	size_t length = strcspn(start, ",{}");
 	char head[EVENT_BYTES], tail[EVENT_BYTES];
 	const char *close;
+	bool is_gpu;
 	int error;
 
 	p->flags = 0;
@@ -240,10 +241,11 @@ static int add_event(struct event_parser *p, const char **text)
 	start += head_length + 1;
 	close = strchr(start, '/');
 	/* first, as a mistyped block would take the events after it for terms */
-	error = event_is_gpu_block(p, head) ? 0 : event_need_pmu(p, head);
+	is_gpu = event_is_gpu_block(p, head);
+	error = is_gpu ? 0 : event_need_pmu(p, head);
 	if (error)
 		return error;
-	if (event_is_gpu_block(p, head)) {
+	if (is_gpu) {
 		length = strcspn(start, "/,{}");
 		*text = start + length + (start[length] == '/');
 	} else if (close) {
@@ -258,7 +260,7 @@ static int add_event(struct event_parser *p, const char **text)
 		return error;
 	*text += **text == ':' && close && close < *text;
 	length = strcspn(*text, ",{} ");
-	if (length && event_is_gpu_block(p, head))
+	if (length && is_gpu)
 		return perfctr_fail(
 			p->ctx, -EINVAL,
 			"\"%s\" after %s/%s/: modifiers have no meaning for these counters", *text,
@@ -267,8 +269,7 @@ static int add_event(struct event_parser *p, const char **text)
 	if (error)
 		return error;
 	*text += length;
-	return event_is_gpu_block(p, head) ? event_add_gpu(p, head, tail) :
-					     event_add_pmu(p, head, tail);
+	return is_gpu ? event_add_gpu(p, head, tail) : event_add_pmu(p, head, tail);
 }
 
 static int add_text(struct event_parser *p, const char *text)

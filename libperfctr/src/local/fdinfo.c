@@ -269,6 +269,19 @@ bool drm_is_hidden_asleep(const char *driver)
 	return !strcmp(driver, "xe");
 }
 
+/* The driver of the device with that folder in sysfs. Return: its name, in @text; NULL: none. */
+static const char *driver_of(const struct perfctr_sys *sys, const char *folder, char *text)
+{
+	char path[PATH_BYTES];
+	const char *name;
+
+	snprintf(path, sizeof(path), "%.200s/driver", folder);
+	if (sys->readlink(sys->data, path, text, PATH_BYTES) < 0)
+		return NULL;
+	name = strrchr(text, '/');
+	return name ? name + 1 : NULL;
+}
+
 static bool is_hidden(const struct perfctr_sys *sys, const char *folder)
 {
 	char path[PATH_BYTES], text[PATH_BYTES];
@@ -277,11 +290,8 @@ static bool is_hidden(const struct perfctr_sys *sys, const char *folder)
 	snprintf(path, sizeof(path), "%.200s/power/runtime_status", folder);
 	if (perfctr_sys_read_text(sys, path, text, sizeof(text)) <= 0 || strcmp(text, "suspended"))
 		return false;
-	snprintf(path, sizeof(path), "%.200s/driver", folder);
-	if (sys->readlink(sys->data, path, text, sizeof(text)) < 0)
-		return false;
-	driver = strrchr(text, '/');
-	return driver && drm_is_hidden_asleep(driver + 1);
+	driver = driver_of(sys, folder, text);
+	return driver && drm_is_hidden_asleep(driver);
 }
 
 static int check_node(void *arg, const char *name)
@@ -330,16 +340,13 @@ struct search {
 static int compare_device(void *arg, const char *name)
 {
 	struct search *s = arg;
-	char folder[DRM_SYSFS_BYTES], path[PATH_BYTES], device[PATH_BYTES], driver[PATH_BYTES];
-	const char *own;
+	char folder[DRM_SYSFS_BYTES], device[PATH_BYTES], text[PATH_BYTES];
+	const char *driver;
 
 	snprintf(folder, sizeof(folder), "/sys/class/drm/%.32s/device", name);
-	snprintf(path, sizeof(path), "%s/driver", folder);
-	if (s->sys->readlink(s->sys->data, folder, device, sizeof(device)) < 0 ||
-	    s->sys->readlink(s->sys->data, path, driver, sizeof(driver)) < 0)
-		return 0;
-	own = strrchr(driver, '/');
-	if (strcmp(own ? own + 1 : driver, s->driver) != 0)
+	driver = driver_of(s->sys, folder, text);
+	if (!driver || strcmp(driver, s->driver) != 0 ||
+	    s->sys->readlink(s->sys->data, folder, device, sizeof(device)) < 0)
 		return 0;
 	/* a device has several nodes */
 	s->is_one = !*s->folder || (s->is_one && !strcmp(device, s->device));
