@@ -176,6 +176,13 @@ def sandbox(service, capabilities):
     return s
 
 
+def opens_in_service(path):
+    """Whether the broker's cgroup may open a device, here as root."""
+    members = f"{CGROUP}/system.slice/perfctr-serve.service/cgroup.procs"
+    return subprocess.run(["dd", f"if={path}", "count=0"], stderr=subprocess.DEVNULL, check=False,
+                          preexec_fn=lambda: write(members, "0")).returncode == 0
+
+
 def scraped():
     """{name and labels: value} of the exporter's page"""
     page = fetch(URL)
@@ -234,6 +241,8 @@ def broker_is_confined():
     """the service has one capability, the nodes' group and no device else"""
     s = sandbox("perfctr-serve.service", CAP_PERFMON)
     check(str(RENDER) in s["Groups"].split(), f"groups {s['Groups']}")
+    check(opens_in_service(NODE) and opens_in_service("/dev/null"), "a node does not open")
+    check(not opens_in_service("/dev/kmsg"), "another device opens")
 
 
 @test
@@ -305,7 +314,6 @@ def only_this_machine_scrapes():
             "16sHH4s8x", b"lo:1", socket.AF_INET, 0, socket.inet_aton(OTHER_ADDRESS)))
     edit("/etc/perfctr/exporter.conf", lambda text: re.sub(
         r"^listen = .*$", f"listen = :9738\nhost-name = {OTHER_ADDRESS}", text, flags=re.M))
-    drop_in("perfctr-exporter.service", "")
     systemctl("restart", "perfctr-exporter.service")
     wait_for(answers, journal)
     check(not other_address_connects(), "it answers another address")
