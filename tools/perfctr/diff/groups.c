@@ -41,7 +41,7 @@ struct group_event {
 
 /* a group against all other captures */
 struct comparison {
-	const struct group_event *event;
+	struct group_event *event;
 	size_t group;
 	struct compare_ranks ranks;
 	/*
@@ -544,8 +544,7 @@ static int judge(struct groups *g)
 	return error;
 }
 
-static int compare_event(struct groups *g, const struct group_event *e,
-			 struct compare_value *values)
+static int compare_event(struct groups *g, struct group_event *e, struct compare_value *values)
 {
 	const struct diff_options *o = g->options;
 	struct comparison *first = g->comparisons + g->count;
@@ -765,7 +764,7 @@ static void print_marks(const struct groups *g)
 		for (size_t n = 0; n < g->event_count; n++)
 			g->events[n].is_printed = false;
 		for (size_t n = 0; n < g->count; n++) {
-			struct group_event *e = &g->events[g->comparisons[n].event - g->events];
+			struct group_event *e = g->comparisons[n].event;
 
 			if (e->is_printed)
 				continue;
