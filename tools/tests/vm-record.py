@@ -315,7 +315,7 @@ def progress_on_a_terminal():
     check(process.wait(timeout=20) == 0, "status")
     screen = text.decode().split("\r\x1b[K")
     check(len(screen) > 2 and all(len(line) < 60 for line in screen[1:-1]) and
-          re.fullmatch(r"recording: [0-9.]+ s, [0-9,]+ samples, [0-9.]+ ?[kM]?B; .*", screen[1]),
+          re.fullmatch(r"recording: [0-9.]+ s, [0-9,]+ samples?, [0-9.]+ ?[kM]?B; .*", screen[1]),
           f"progress {screen}")
     check(screen[-1].startswith("perfctr record: ") and "samples" in screen[-1],
           f"end line {screen[-1]!r}")
