@@ -41,38 +41,27 @@ char compare_mark(enum compare_result result)
 	return result == COMPARE_NOISE ? '~' : result == COMPARE_CLEAR ? ' ' : '?';
 }
 
-struct compare_mean compare_mean_of(const double *values, size_t count)
+/* Variance of the mean of two values or more. */
+static double variance_of_mean(const struct spread *s)
 {
-	struct compare_mean m = { .variance = NAN };
-	double m2 = 0;
-
-	for (size_t n = 0; n < count; n++) {
-		double delta = values[n] - m.mean;
-
-		if (isnan(values[n]))
-			continue;
-		m.count++;
-		m.mean += delta / (double)m.count;
-		m2 += delta * (values[n] - m.mean);
-	}
-	if (m.count > 1)
-		m.variance = m2 / (double)(m.count - 1) / (double)m.count;
-	return m;
+	return s->squares / (double)(s->count - 1) / (double)s->count;
 }
 
-bool compare_error(const struct compare_mean *a, const struct compare_mean *b, double *error)
+bool compare_error(const struct spread *a, const struct spread *b, double *error)
 {
-	double sum = a->variance + b->variance, freedom;
+	double of_a, of_b, sum, freedom;
 
 	if (a->count < COMPARE_LEAST || b->count < COMPARE_LEAST)
 		return false;
+	of_a = variance_of_mean(a);
+	of_b = variance_of_mean(b);
+	sum = of_a + of_b;
 	if (!(sum > 0)) {
 		*error = 0;
 		return true;
 	}
 	freedom = sum * sum /
-		  (a->variance * a->variance / (double)(a->count - 1) +
-		   b->variance * b->variance / (double)(b->count - 1));
+		  (of_a * of_a / (double)(a->count - 1) + of_b * of_b / (double)(b->count - 1));
 	*error = student_t_995(freedom) * sqrt(sum);
 	return true;
 }

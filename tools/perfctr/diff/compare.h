@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "lib/mean.h"
+
 enum compare_result { COMPARE_UNKNOWN, COMPARE_NOISE, COMPARE_CLEAR };
 
 extern const char *const compare_result_names[];
@@ -16,27 +18,14 @@ double compare_percent(double a, double b);
 /* "+1.25 %", "-" for NAN. Return: @text. */
 char *compare_percent_text(double percent, char *text, size_t size);
 
-/* mean of a series and its variance */
-struct compare_mean {
-	double mean; /* of the values that are numbers */
-	double variance; /* of the mean, NAN below two values */
-	size_t count; /* values that are numbers */
-};
-
-/*
- * Mean of values that follow each other in time. Each value should be a mean over an interval
- * longer than any periodicity in the data: correlated neighbours make the variance too small.
- * @values: values; NAN where there is none.
- * Return: the mean.
- */
-struct compare_mean compare_mean_of(const double *values, size_t count);
-
 /*
  * How far apart two means may be by chance. Welch's unequal variances t interval.
+ * @a, @b: values that follow each other in time. Each should be a mean over an interval longer than
+ * any periodicity in the data: correlated neighbours make the variance too small.
  * @error: half the width of the 99 % confidence interval of their difference.
  * Return: false if there are too few values (fewer than COMPARE_LEAST on a side).
  */
-bool compare_error(const struct compare_mean *a, const struct compare_mean *b, double *error);
+bool compare_error(const struct spread *a, const struct spread *b, double *error);
 
 /* Smallest number of values on each side for an estimate of chance. */
 enum { COMPARE_LEAST = 6 };

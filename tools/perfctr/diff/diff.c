@@ -206,7 +206,7 @@ static double number_of(const struct timeline_line *line)
 
 static void compare(const struct diff *d, struct change *c)
 {
-	struct compare_mean means[2];
+	const struct timeline_line *a = c->sides[0].line, *b = c->sides[1].line;
 	double error;
 
 	c->difference = NAN;
@@ -218,12 +218,7 @@ static void compare(const struct diff *d, struct change *c)
 		return;
 	c->difference = c->sides[1].number - c->sides[0].number;
 	c->percent = compare_percent(c->sides[0].number, c->sides[1].number);
-	for (size_t n = 0; n < 2; n++) {
-		const struct timeline_line *line = c->sides[n].line;
-
-		means[n] = compare_mean_of(line->mean, line->of ? line->of->bin_count : 0);
-	}
-	if (!compare_error(&means[0], &means[1], &error))
+	if (!compare_error(&a->spread, &b->spread, &error))
 		return;
 	c->error = error;
 	c->result = fabs(c->difference) > error ? COMPARE_CLEAR : COMPARE_NOISE;
@@ -627,7 +622,10 @@ static int open_capture(struct diff *d, size_t n)
 	for (size_t i = 0; !status && !error && i < c->capture.count; i++) {
 		struct capture_file *file = &c->capture.files[i];
 		uint64_t pieces = perfctr_totals_span(file->totals)->samples / SAMPLES_PER_PIECE;
-		struct timeline_limits limits = { .per_block = d->options.per_block };
+		struct timeline_limits limits = {
+			.per_block = d->options.per_block,
+			.summary = true,
+		};
 
 		if (!c->timelines)
 			return app_failed(d->app, -ENOMEM);

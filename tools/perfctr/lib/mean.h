@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The mean of values over time.
+ * The mean of values over time, and how much values vary.
  *
- * It is the double next to the exact mean, so that min <= mean <= max holds, for equal values too:
+ * A mean is the double next to the exact mean, so that min <= mean <= max holds, for equal values too:
  * their sum is kept in twice the precision, as its rounded value and the rest.
  */
 #pragma once
 
 #include <math.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct mean {
@@ -48,4 +49,20 @@ static inline double mean_of(const struct mean *mean)
 	if (!mean->ns)
 		return NAN;
 	return quotient + (fma(-quotient, ns, mean->sum) + mean->rest) / ns;
+}
+
+/* of values that weigh the same */
+struct spread {
+	double mean;
+	double squares; /* of their distances from it, added up */
+	size_t count;
+};
+
+static inline void spread_add(struct spread *spread, double value)
+{
+	const double distance = value - spread->mean;
+
+	spread->count++;
+	spread->mean += distance / (double)spread->count;
+	spread->squares += distance * (value - spread->mean);
 }

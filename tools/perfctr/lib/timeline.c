@@ -53,17 +53,21 @@ static int find_lines(const struct timeline_limits *limits, struct timeline *t)
 	return 0;
 }
 
-static int allocate_bins(struct filler *f)
+static int allocate_bins(struct filler *f, bool summary)
 {
 	struct timeline *t = f->t;
 	size_t cells = t->line_count * f->capacity;
 
 	t->bins = calloc(f->capacity + 1, sizeof(*t->bins));
-	t->memory = malloc((3 * cells + 1) * sizeof(*t->memory));
-	t->counts = calloc(cells + 1, sizeof(*t->counts));
 	f->cells = calloc(t->line_count + 1, sizeof(*f->cells));
 	f->averages = calloc(t->line_count + 1, sizeof(*f->averages));
-	if (!t->bins || !t->memory || !t->counts || !f->cells || !f->averages)
+	if (!t->bins || !f->cells || !f->averages)
+		return -ENOMEM;
+	if (summary)
+		return 0;
+	t->memory = malloc((3 * cells + 1) * sizeof(*t->memory));
+	t->counts = calloc(cells + 1, sizeof(*t->counts));
+	if (!t->memory || !t->counts)
 		return -ENOMEM;
 	for (size_t n = 0; n < 3 * cells; n++)
 		t->memory[n] = NAN;
@@ -76,6 +80,16 @@ static int allocate_bins(struct filler *f)
 		line->count = t->counts + n * f->capacity;
 	}
 	return 0;
+}
+
+static void keep_bin(struct timeline_line *line, size_t bin, const struct cell *c, double mean)
+{
+	line->count[bin] = c->count;
+	if (!c->samples)
+		return;
+	line->min[bin] = c->min;
+	line->max[bin] = c->max;
+	line->mean[bin] = mean;
 }
 
 static void add_point(struct cell *c, bool is_rate, const struct values_item *item)
@@ -104,13 +118,13 @@ static void finish_bin(struct filler *f)
 		const size_t n = t->bin_count - 1;
 		struct timeline_line *l = &t->lines[line];
 		struct cell *c = &f->cells[line];
+		/* without any time the mean is the last value */
+		const double mean = c->mean.ns ? mean_of(&c->mean) : c->last;
 
-		l->count[n] = c->count;
+		if (l->count)
+			keep_bin(l, n, c, mean);
 		if (c->samples) {
-			l->min[n] = c->min;
-			l->max[n] = c->max;
-			/* without any time the mean is the last value */
-			l->mean[n] = c->mean.ns ? mean_of(&c->mean) : c->last;
+			spread_add(&l->spread, mean);
 			l->least = fmin(l->least, c->min);
 			l->most = fmax(l->most, c->max);
 			l->samples += c->samples;
@@ -193,7 +207,7 @@ int timeline_fill(const struct app *app, struct capture_file *file,
 	/* a quarter of the bins is for pauses */
 	f.per_bin = timeline->is_exact ? 1 : 1 + span->samples / (max_bins - max_bins / 4);
 	if (!error)
-		error = allocate_bins(&f);
+		error = allocate_bins(&f, limits->summary);
 	if (error) {
 		app_error(app, "%s: %s", file->path, strerror(-error));
 		status = EXIT_FAILED;
@@ -224,7 +238,9 @@ void timeline_use_shares(struct timeline *t)
 		l->average *= scale;
 		l->least *= scale;
 		l->most *= scale;
-		for (size_t n = 0; n < t->bin_count; n++) {
+		l->spread.mean *= scale;
+		l->spread.squares *= scale * scale;
+		for (size_t n = 0; l->count && n < t->bin_count; n++) {
 			l->min[n] *= scale;
 			l->max[n] *= scale;
 			l->mean[n] *= scale;

@@ -18,11 +18,13 @@ struct timeline_line {
 	size_t number; /* in timeline.values */
 	bool is_block; /* of a single block, else the sum over its type */
 	bool is_rate; /* values are per second; levels and metrics are not */
-	double *min; /* one value per bin; NAN: not measured */
+	/* one value per bin, NAN: not measured; NULL in a summary */
+	double *min;
 	double *max;
 	double *mean;
 	uint64_t *count; /* exact, of measured samples; of a level the last one */
-	double least; /* smallest of @min, NAN if there is none */
+	struct spread spread; /* of the bins' means */
+	double least; /* smallest in a bin, NAN if there is none */
 	double most;
 	double average; /* over the time of all samples that measured it; NAN if there is none */
 	uint64_t samples; /* samples in which it was measured */
@@ -58,6 +60,7 @@ struct timeline_limits {
 	size_t numbers; /* of all bins of all lines: many lines have fewer bins, but one */
 	size_t lines; /* the first ones, sums before single blocks */
 	bool per_block; /* lines of single blocks too */
+	bool summary; /* values of single bins are not kept */
 	const struct option_words *patterns; /* only lines that match */
 };
 
