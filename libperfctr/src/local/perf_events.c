@@ -10,9 +10,10 @@
  * children inherit. If a cgroup is counted, the events on the CPUs count while its tasks run.
  * Uncore PMUs can do neither and count the whole machine.
  *
- * Events of one PMU and CPU share a group if the PMU can count all of them at once, so one read()
- * returns up to 32 of them. Events of CPU cores have no groups: a group counts completely or not at
- * all, and a counter taken by the kernel (the NMI watchdog) would keep a large group from counting.
+ * Events of one PMU and CPU share a group if the PMU can count all of them at once, so one read(),
+ * and one interrupt of another CPU, returns up to 128 of them. Events of CPU cores have no groups:
+ * a group counts completely or not at all, and a counter taken by the kernel (the NMI watchdog)
+ * would keep a large group from counting.
  * Nor do events with different filters share one: a driver may count an event without a filter by
  * that of its leader, as the one of NVIDIA's PCIE PMUs does.
  */
@@ -28,7 +29,7 @@
 
 #define PMU_PATH "/sys/bus/event_source/devices"
 
-enum { MAX_GROUP = 32, NO_FILE = UINT32_MAX };
+enum { MAX_GROUP = 128, NO_FILE = UINT32_MAX };
 /*
  * more than one tick: the resolution of the clock of some kernels (User-mode Linux); at STOP, when
  * a second read follows at once, in which the time of an attached event goes on
@@ -63,9 +64,11 @@ static bool is_of_cgroup(const struct perf_events *c, const struct local_counter
 
 /* --- files ------------------------------------------------------------------------ */
 
+/* The kernel's own software events have none. */
 static bool has_filters_of(const struct local_counter *a, const struct local_counter *b)
 {
-	return a->config1 == b->config1 && a->config2 == b->config2;
+	return a->pmu_type == PERF_TYPE_SOFTWARE ||
+	       (a->config1 == b->config1 && a->config2 == b->config2);
 }
 
 /* The leader of a group that an event can join; NO_FILE: none. */
