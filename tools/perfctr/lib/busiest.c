@@ -34,12 +34,16 @@ static struct busiest find(const struct perfctr_totals *totals)
 	const struct perfctr_totals *sums = perfctr_totals_by_type(totals);
 	const struct perfctr_metric_desc *m = NULL;
 	struct busiest b = { .percent = -1, .advice = "" };
+	bool has = false;
 
-	while ((m = perfctr_unit_next(m))) {
-		const char *end = strstr(m->name, " Bottleneck");
+	/* the units of a product are together */
+	for (int product = -1; (m = perfctr_unit_next(m)); product = m->product) {
 		struct perfctr_value value;
+		const char *end;
 
-		if (!end || !has_product(sums, m->product))
+		has = m->product == product ? has : has_product(sums, m->product);
+		end = has ? strstr(m->name, " Bottleneck") : NULL;
+		if (!end)
 			continue;
 		b.units++;
 		if (perfctr_totals_metric(sums, m, NULL, &value) ||

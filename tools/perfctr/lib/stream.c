@@ -175,9 +175,11 @@ static size_t clean_bytes(const unsigned char *text, size_t size)
 	size_t at = 0;
 
 	while (at < size) {
-		size_t length = stream_plain_length(text + at, size - at);
+		size_t length;
 
-		at += length;
+		/* others mostly follow each other, as those of a bar */
+		if (text[at] < 0x80)
+			at += stream_plain_length(text + at, size - at);
 		if (at == size)
 			break;
 		length = stream_utf8_length(text + at, size - at);

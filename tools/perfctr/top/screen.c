@@ -233,7 +233,7 @@ void top_bar(double fill, unsigned int width, bool utf8, char *text)
 		unsigned int part = units > 8 * i ? units - 8 * i : 0;
 
 		part = part > 8 ? 8 : part;
-		strcat(text, utf8 ? eighths[part] : part >= 4 ? "#" : " ");
+		text = stpcpy(text, utf8 ? eighths[part] : part >= 4 ? "#" : " ");
 	}
 }
 
@@ -244,22 +244,20 @@ void top_spark(const struct top_item *item, unsigned int width, bool utf8, char 
 
 	*text = '\0';
 	for (unsigned int i = shown; i < width; i++)
-		strcat(text, " ");
+		text = stpcpy(text, " ");
 	for (unsigned int i = 0; i < shown; i++) {
 		unsigned int at = (item->history_at + TOP_HISTORY - shown + i) % TOP_HISTORY;
 		double value = item->history[at];
 		unsigned int step;
 
 		if (!isfinite(value)) {
-			strcat(text, "?");
+			text = stpcpy(text, "?");
 			continue;
 		}
 		step = full > 0 && value > 0 ? (unsigned int)(value / full * 7.999) : 0;
 		step = step > 7 ? 7 : step;
-		if (utf8)
-			strcat(text, steps[step]);
-		else
-			strncat(text, &ascii_steps[step], 1);
+		text = utf8 ? stpcpy(text, steps[step]) : stpncpy(text, &ascii_steps[step], 1);
+		*text = '\0';
 	}
 }
 
