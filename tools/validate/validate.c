@@ -41,7 +41,8 @@ static const char help[] =
 	"      --html FILE      a page with tables, plots and the reasoning besides\n"
 	"      --evidence DIR   a new folder for an assessor: inputs, results, reasoning, hashes\n"
 	"      --save[=FILE]    note the verdicts for list, stat and top to show\n"
-	"  -v, --verbose        the reasoning about trusted events too; what is being done\n"
+	"  -v, --verbose        the reasoning about trusted events too; what is being done, which\n"
+	"                       is shown on a terminal in any case\n"
 	"      --listings       only print the programs, with how often a thread executes what\n"
 	"      --list           built-in campaigns\n"
 	"      --launch         only launch the kernels of a campaign on cuda, for ncu to count\n"
@@ -136,7 +137,7 @@ static int status_of(int error)
 static int run_live(struct validator *v, struct study *study)
 {
 	struct analysis *a = &study->analysis;
-	FILE *progress = v->options->verbose ? v->app->err : NULL;
+	FILE *progress = v->options->verbose || isatty(STDERR_FILENO) ? v->app->err : NULL;
 	const char *device = a->campaign->device;
 	struct machine machine;
 	int error = 0, ret;
