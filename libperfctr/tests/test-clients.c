@@ -235,7 +235,7 @@ TEST_WITH(begin, end_clients, "each of 512 clients counts apart, since START, a 
 	EQUAL(said.ns, 0);
 	EQUAL(said.count, MOST_CLIENTS - 1);
 	proc_add(1000 + MOST_CLIENTS, MOST_CLIENTS, 300);
-	for (unsigned int n = 0; n < 100 && !said.ns; n++) {
+	for (unsigned int n = 0; n < 2000 && !said.ns; n++) {
 		wait_for_search();
 		read_uses(uses);
 	}
