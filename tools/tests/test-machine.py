@@ -277,7 +277,7 @@ def levels():
         done = m.run("report", "--json", file)
         row = json.loads(done.stdout)["counters"][0]
         check((row["value"], row["rate"], row["kind"]) == (38, None, "level"), row)
-        text = m.run("exporter", "-d", "local", "--once", "-e", name).stdout
+        text = m.run("exporter", "-d", "local", "--once", "-p", "1s", "-e", name).stdout
         check("# TYPE perfctr_msr_margin gauge" in text, text)
         check('perfctr_msr_margin{device="local",block="msr",event="msr/margin/"} 38\n' in text,
               text)
@@ -490,10 +490,11 @@ def unsupported_events():
             check(done.returncode == 0, done.stderr)
             text = m.run("report", file).stdout
             check("not supported" in text, text)
-            text = m.run("exporter", "-d", "local", "--once", "-e", names).stdout
+            text = m.run("exporter", "-d", "local", "--once", "-p", "100", "-e",
+                         names).stdout
             check("perfctr_not_measured{device=\"local\"} 1" in text and
                   "perfctr_cpu_stalled" not in text, text)
-            text = m.run("top", "-d", "local", "--snapshot", "-e", names)
+            text = m.run("top", "-d", "local", "--snapshot", "-I", "100", "-e", names)
             check(text.returncode == 0 and "stalled" in text.stdout, text)
             done = stat(m, "cpu/stalled/")
             check(done.returncode and "perf refuses cpu/stalled/" in done.stderr, done.stderr)

@@ -60,6 +60,11 @@ def samples(path):
     return json.loads(done.stdout)["capture"]["samples"] if done.stdout else 0
 
 
+def until(condition):
+    """A command that ends once the shell's condition holds."""
+    return "sh", "-c", f"until {condition}; do sleep 0.1; done 2>/dev/null"
+
+
 def set_up():
     World.machine = m = Machine(BUILD)
     m.pmu("cpu", 4, {"format/event": "config:0-7", "events/work": "event=0x3c"})
@@ -166,9 +171,10 @@ def compressed_recordings_count_what_is_in_the_file():
         check(file.read(4) == b"\x28\xb5\x2f\xfd", "not compressed")
     subprocess.run(["zstd", "-qt", path], check=True)
     os.unlink(path)
-    # in the first frame, and in one after that of the first second
-    for after, seconds in ((0, "0.2"), (10, "0.2"), (size, "15")):
-        done = run(*words, seconds, fault=("write", errno.ENOSPC), after=after)
+    # in the first frame, and in one after that of the first second: until the file is full
+    for after, command in ((0, ("sleep", "0.2")), (10, ("sleep", "0.2")),
+                           (size, until(f"[ $(stat -c %s {path}) = {size} ]"))):
+        done = run(*words[:-1], *command, fault=("write", errno.ENOSPC), after=after)
         said = json.loads(done.stdout)
         check(done.returncode == 1 and len(says(done, path, errno.ENOSPC)) == 1,
               f"{after}: {done.returncode}: {done.stderr}")
@@ -302,7 +308,8 @@ def switched_files_are_never_half():
     check(done.returncode == 0 and not parts() and len(parts("Z")) == 1 and b"1 file, 3" in
           done.stderr.replace(f"{len(complete) + 1} removed".encode(), b"3"), done.stderr)
     os.unlink(parts("Z")[0])
-    done = run(*words, "8k", "-j", "--", "sleep", "15", fault=("write", errno.ENOSPC), after=40000)
+    full = until(f"[ $(cat {base}.* | wc -c) = 40000 ]")
+    done = run(*words, "8k", "-j", "--", *full, fault=("write", errno.ENOSPC), after=40000)
     said = json.loads(done.stdout)
     left = parts()
     check(done.returncode == 1 and left == [said["file_not_complete"]] and

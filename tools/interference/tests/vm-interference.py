@@ -22,7 +22,7 @@ WORK = tempfile.mkdtemp()
 DEBUG = vsoc_truth.FOLDER
 SEED = int(os.environ.get("PERFCTR_SEED", "3"))
 # of the 24: "all", or how many are drawn
-COUNT = os.environ.get("PERFCTR_SCENARIOS", "6")
+COUNT = os.environ.get("PERFCTR_SCENARIOS", "3")
 RATES = [4 * 10**9, 8 * 10**9, 16 * 10**9, 24 * 10**9, 40 * 10**9]
 LOW = [0, 10**9, 2 * 10**9, 3 * 10**9, 4 * 10**9]  # 0: the highest, 16 GB/s
 GPU = "copy read address=0x80000000 "
@@ -123,7 +123,7 @@ def check_names(channel, a, busy):
 
 @test
 def scenarios_chosen_by_seed():
-    """six of 24 scenarios, or all: the channel is that of the model, and none where nothing is
+    """three of 24 scenarios, or all: the channel is that of the model, and none where nothing is
     slower"""
     every = list(scenarios())
     check(len(every) == 24, f"{len(every)} scenarios")
@@ -193,7 +193,15 @@ def programs_in_a_control_group():
         "channels": [],
         "aggressors": [{"name": "other", "command": os.path.join(WORK, "other"),
                         "cgroup": groups["other"], "levels": [1, 2, 3, 4, 5]}]}
-    found = json.loads(interference(specification, "--json").stdout)
+    for _ in range(5):
+        for path in seen.values():
+            write(path, "")
+        done = interference(specification, "--json", status=(0, 1))
+        # a busy host's delays may be longer when the task is alone
+        if not done.returncode:
+            break
+        check("measure on a quieter machine" in done.stderr, done.stderr)
+    found = json.loads(done.stdout)
     check(found["machine"] == "programs", f"{found}")
     for name, count in (("task", 8), ("other", 15)):
         lines = contents(seen[name]).strip().split("\n")

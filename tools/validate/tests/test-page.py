@@ -9,7 +9,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.append(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../../tests"))
 import harness
@@ -50,7 +49,6 @@ def pattern(line):
 @test
 def the_page():
     """the commands of docs/evidence.md succeed in an empty folder and print what it says"""
-    begun = time.monotonic()
     environment = {**os.environ, "PATH": f"{BUILD}/lab/bin:{os.environ['PATH']}"}
     steps = example()
     check(len(steps) == 3 and sum(len(out) for _, out in steps) >= 8, f"{len(steps)} steps")
@@ -69,7 +67,7 @@ def the_page():
             check(done.returncode == 0, f"{done.returncode}: {done.stdout[-2000:]}")
             check(not missing, f"{missing}: {done.stdout[-3000:]}")
         # the last step shows the form
-        check("Reviewer" in done.stdout and time.monotonic() - begun < 100, done.stdout[-500:])
+        check("Reviewer" in done.stdout, done.stdout[-500:])
     return None
 
 
