@@ -2,8 +2,8 @@
 /*
  * The mean of values over time, and how much values vary.
  *
- * A mean is the double next to the exact mean, so that min <= mean <= max holds, for equal values too:
- * their sum is kept in twice the precision, as its rounded value and the rest.
+ * A mean is the double next to the exact one, so that min <= mean <= max holds, for equal values
+ * too: their sum is kept in twice the precision, as its rounded value and the rest.
  */
 #pragma once
 
