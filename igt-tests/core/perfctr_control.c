@@ -372,6 +372,7 @@ int igt_main()
 {
 	igt_fixture() {
 		igt_require(igt_perfctr_open_any(&dev));
+		igt_control_info(&dev, &c.info);
 		/* a suspend between the truth and START or STOP powers cores down */
 		igt_hold_power(&dev);
 	}

@@ -329,7 +329,8 @@ static void buffer_tests(void)
 		control = (struct drm_gem_close){ .handle = c.control.handle };
 		igt_assert_eq(ioctl(c.fd, DRM_IOCTL_GEM_CLOSE, &ring), 0);
 		igt_assert_eq(ioctl(c.fd, DRM_IOCTL_GEM_CLOSE, &control), 0);
-		c.ring.handle = c.control.handle = 0;
+		c.ring.handle = 0;
+		c.control.handle = 0;
 		/* of the time before, and 100 more */
 		igt_control_drain(&c);
 		for (insert = c.indices[1]; c.indices[1] - insert < 100;) {
@@ -459,7 +460,7 @@ static void number_tests(void)
 
 #define KILLED_SESSIONS 5
 
-static void __attribute__((noreturn)) sample_for_ever(void)
+static _Noreturn void sample_for_ever(void)
 {
 	struct igt_perfctr_device other;
 
@@ -612,7 +613,8 @@ static void unplug_tests(void)
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_STOP, 0), -ENODEV);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_SAMPLE, 0), -ENODEV);
 		igt_assert_eq(igt_control_teardown(&c), -ENODEV);
-		c2.id = c3.id = 0;
+		c2.id = 0;
+		c3.id = 0;
 		igt_control_close(&c);
 		igt_control_close(&c2);
 		igt_control_close(&c3);
@@ -676,8 +678,10 @@ static void race_tests(void)
 
 int igt_main()
 {
-	igt_fixture()
+	igt_fixture() {
 		igt_require(igt_perfctr_open_any(&dev));
+		igt_control_info(&dev, &c.info);
+	}
 
 	size_tests();
 	member_tests();

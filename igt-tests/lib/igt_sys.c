@@ -268,7 +268,7 @@ void igt_hold_power(const struct igt_perfctr_device *dev)
 {
 	if (access(power_file(dev, "control"), W_OK))
 		return;
-	strcpy(power_before, power_word(dev, "control"));
+	snprintf(power_before, sizeof(power_before), "%s", power_word(dev, "control"));
 	igt_power(dev, "on");
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: PERF_CONTROL of jobs on panthor
- * Description: Jobs of a model of panthor's GPU, which knows what it counted (lab/mali); without the
- * model the tests skip.
+ * Description: Jobs of a model of panthor's GPU, which knows what it counted (lab/mali). Without it
+ *   the tests skip.
  */
 #include <errno.h>
 #include <stdio.h>
