@@ -11,6 +11,9 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#ifdef PERFCTR_IN_TREE
+#include "igt_device_scan.h"
+#endif
 #include "igt_known.h"
 
 #define FIRST_RENDER_MINOR 128
@@ -132,7 +135,7 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 
 bool igt_perfctr_open_any(struct igt_perfctr_device *dev)
 {
-#ifdef HAVE_IGT_TREE
+#ifdef PERFCTR_IN_TREE
 	/* the node of --device */
 	if (igt_device_filter_count()) {
 		struct stat node;
