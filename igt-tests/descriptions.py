@@ -1,9 +1,7 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """Subtests and what they show, from the programs, which alone have these.
 
-usage: igt-tests/descriptions.py PROGRAM SOURCE adds the comments that IGT's igt_doc.py reads to
-the SOURCE of a PROGRAM: a SUBTEST and its Description for each igt_describe().
+As comments for IGT's igt_doc.py: a SUBTEST and its Description for each igt_describe().
 """
 
 import re
@@ -36,19 +34,10 @@ def comment(program):
     return "".join(f" * {line}".rstrip() + "\n" for line in lines)
 
 
-def main():
-    if len(sys.argv) != 3:
-        sys.exit("usage: igt-tests/descriptions.py PROGRAM SOURCE")
-    program, source = sys.argv[1:]
-    with open(source, encoding="utf-8") as f:
-        text = f.read()
+def document(text, program):
+    """The source of a program, with a SUBTEST for each in the comment of its TEST."""
     changed, count = re.subn(r"(/\*\*\n \* TEST: .*?)( \*/\n)",
                              lambda m: m[1] + comment(program) + m[2], text, count=1, flags=re.S)
     if not count:
-        sys.exit(f"{source}: no comment with a TEST")
-    with open(source, "w", encoding="utf-8") as f:
-        f.write(changed)
-
-
-if __name__ == "__main__":
-    main()
+        sys.exit(f"{program}: its source has no comment with a TEST")
+    return changed

@@ -534,7 +534,7 @@ int igt_main()
 	igt_subtest("silent-start") silent_start();
 	igt_fixture() {
 		igt_attack_end();
-		if (dev.is_vsoc)
+		if (dev.known)
 			igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_perfctr_default_limits();

@@ -16,22 +16,21 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_perfctr.h"
+#include "igt_known.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
 
 #define SLOTS 64
 #define SESSIONS 64
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before, after;
+static struct igt_truth before, after;
 static struct igt_perfctr_session many[SESSIONS];
 
 /* do work, STOP, and compare with the truth since @before */
 static void finish_conserved(struct igt_perfctr_session *s)
 {
-	igt_vsoc_work_if_known(&dev, 3);
-	igt_vsoc_stop_if_known(s, &before);
+	igt_known_work(&dev, 3);
+	igt_known_stop(s, &before);
 }
 
 static void start_many(void)
@@ -52,7 +51,7 @@ static void start_many(void)
 		}
 		igt_perfctr_session_open(s);
 	}
-	igt_vsoc_truth_if_known(&dev, &before);
+	igt_known_truth(&dev, &before);
 	for (unsigned int i = 0; i < SESSIONS; i++)
 		igt_assert_eq(igt_perfctr_start(&many[i], i), 0);
 }
@@ -65,17 +64,17 @@ static void many_tests(void)
 	{
 		start_many();
 		for (unsigned int n = 0; n < 4; n++) {
-			igt_vsoc_work_if_known(&dev, n);
+			igt_known_work(&dev, n);
 			for (unsigned int i = n; i < SESSIONS; i += 4)
 				igt_perfctr_drain(&many[i]);
 		}
 		/* no job runs, so each session has all counts when it stops */
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_truth(&dev, &after);
 		for (unsigned int i = 0; i < SESSIONS; i++) {
 			struct igt_perfctr_session *s = &many[i * 37 % SESSIONS];
 
 			igt_perfctr_finish(s);
-			igt_vsoc_compare_if_known(s, &before, &after);
+			igt_known_compare(s, &before, &after);
 			igt_perfctr_session_close(s);
 		}
 	}
@@ -86,7 +85,7 @@ static void many_tests(void)
 		for (unsigned int i = 1; i < SESSIONS; i++) {
 			igt_perfctr_session_close(&many[i * 29 % SESSIONS]);
 			if (i % 8 == 0)
-				igt_vsoc_work_if_known(&dev, i);
+				igt_known_work(&dev, i);
 		}
 		finish_conserved(&many[0]);
 		igt_perfctr_session_close(&many[0]);
@@ -110,17 +109,17 @@ static void many_tests(void)
 				igt_assert_eq(igt_perfctr_start(&theirs[i], 0), 0);
 			igt_assert_eq_u32(theirs[i].control->state, DRM_PERFCTR_RING_ACTIVE);
 		}
-		igt_vsoc_truth_if_known(&dev, &before);
+		igt_known_truth(&dev, &before);
 		for (unsigned int i = 0; i < 8; i++) {
 			igt_perfctr_sample_with_room(&theirs[i]);
 			igt_perfctr_clear_sums(&theirs[i]);
 		}
-		igt_vsoc_work_if_known(&dev, 3);
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_work(&dev, 3);
+		igt_known_truth(&dev, &after);
 		for (unsigned int i = 0; i < 8; i++) {
 			igt_perfctr_drain(&theirs[i]);
 			igt_perfctr_finish(&theirs[i]);
-			igt_vsoc_compare_if_known(&theirs[i], &before, &after);
+			igt_known_compare(&theirs[i], &before, &after);
 			igt_perfctr_session_close(&theirs[i]);
 		}
 	}
@@ -196,7 +195,7 @@ static void child_ends(enum end end)
 
 	count_users(users);
 	igt_perfctr_session_open_with(&s, &dev, SLOTS, MS);
-	igt_vsoc_start_if_known(&s, &before);
+	igt_known_start(&s, &before);
 	for (unsigned int round = 0; round < 20; round++) {
 		int pipes[2], status;
 		char byte;
@@ -243,7 +242,7 @@ static void process_tests(void)
 		struct igt_perfctr_session s;
 
 		igt_perfctr_session_open_with(&s, &dev, SLOTS, MS);
-		igt_vsoc_start_if_known(&s, &before);
+		igt_known_start(&s, &before);
 		igt_fork(child, 1)
 			igt_assert_eq(igt_perfctr_session_end(&s), 0);
 		igt_waitchildren();
@@ -257,7 +256,7 @@ static void process_tests(void)
 		int copy;
 
 		igt_perfctr_session_open_with(&s, &dev, SLOTS, 0);
-		igt_vsoc_start_if_known(&s, &before);
+		igt_known_start(&s, &before);
 		copy = dup(s.fd);
 		igt_assert_eq(igt_perfctr_session_end(&s), 0);
 		s.fd = copy;

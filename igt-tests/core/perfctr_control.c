@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: PERF_CONTROL: samples as Arm's library reads them
- * Description: The calls of the library in its order, on the virtual SoC and on panthor: counts,
- * bytes, indices and signals.
+ * Description: The calls of the library in its order: counts, bytes, indices and signals.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -14,54 +13,18 @@
 #include "minigt.h"
 #include "igt_control.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
 
 #define PERIOD_NS (5 * MS)
-#define OTHER_DEVICE "8"
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before, after, own_before;
+static struct igt_truth before, after, own_before;
 static struct igt_control c, c2;
 static struct igt_perfctr_session own;
 
 /* each sum is what the hardware counted; counters that were not requested are zero */
-static void compare(const struct igt_control *control)
-{
-	unsigned int compared = 0;
-
-	igt_assert_eq(before.count, after.count);
-	for (unsigned int type = 0; type < IGT_CONTROL_TYPES; type++)
-		for (unsigned int b = 0; b < control->info.blocks[type]; b++) {
-			uint16_t index = igt_control_physical(control->dev, type + 1, b);
-
-			for (unsigned int i = 0; i < after.count; i++) {
-				unsigned int n = after.at[i].counter;
-				uint64_t truth = after.at[i].value - before.at[i].value;
-
-				if (after.at[i].type != type + 1 || after.at[i].index != index)
-					continue;
-				if (!(control->setup.masks[type][n / 64] >> n % 64 & 1))
-					truth = 0;
-				igt_assert_f(control->sums[type][b][n] == truth,
-					     "block %u:%u counter %u: %llu measured, %llu true\n",
-					     type + 1, index, n,
-					     (unsigned long long)control->sums[type][b][n],
-					     (unsigned long long)truth);
-				compared++;
-			}
-		}
-	igt_assert_lt(0, compared);
-}
-
-static void compare_if_known(const struct igt_control *control)
-{
-	if (control->dev->is_vsoc)
-		compare(control);
-}
-
 static void start(const struct igt_control *control, uint64_t user_data)
 {
-	igt_vsoc_truth_if_known(control->dev, &before);
+	igt_known_truth(control->dev, &before);
 	igt_assert_eq(igt_control_command(control, IGT_CONTROL_START, user_data), 0);
 }
 
@@ -111,20 +74,20 @@ static void manual(unsigned int samples, void (*between)(unsigned int n))
 	igt_control_open(&c, &dev, IGT_CONTROL_SLOTS, 0);
 	start(&c, 100);
 	for (unsigned int n = 0; n < samples; n++) {
-		igt_vsoc_work_if_known(&dev, n);
+		igt_known_work(&dev, n);
 		if (between)
 			between(n);
 		igt_control_sample(&c, 200 + n);
 		igt_assert_eq_u64(c.samples, n + 1);
 	}
-	igt_vsoc_work_if_known(&dev, 3);
-	igt_vsoc_truth_if_known(&dev, &after);
+	igt_known_work(&dev, 3);
+	igt_known_truth(&dev, &after);
 	igt_control_stop(&c, 300);
 	assert_read(&c);
 	igt_assert_eq_u64(c.samples, samples + 1);
 	igt_assert_eq_u64(c.flagged, 0);
 	igt_assert_eq_u64(c.stretched, 0);
-	compare_if_known(&c);
+	igt_control_compare(&c, &before, &after);
 }
 
 static void suspend_now_and_then(unsigned int n)
@@ -144,9 +107,9 @@ static void manual_tests(void)
 		for (unsigned int i = 0; i < 4; i++)
 			if (!(c.info.clocks >> i & 1))
 				igt_assert_eq_u64(c.cycles[i], 0);
-			else if (dev.is_vsoc)
+			else if (dev.known)
 				igt_assert_lte_u64(1, c.cycles[i]);
-		if (dev.is_vsoc)
+		if (dev.known)
 			igt_assert(c.states & DRM_PERFCTR_STATE_ON);
 		igt_control_close(&c);
 	}
@@ -166,21 +129,21 @@ static void manual_tests(void)
 		for (unsigned int n = 1; n < IGT_CONTROL_SLOTS; n++) {
 			eventfd_t one;
 
-			igt_vsoc_work_if_known(&dev, n % 4);
+			igt_known_work(&dev, n % 4);
 			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_SAMPLE, n), 0);
 			igt_control_await(&c);
 			/* one signal for one sample */
 			igt_assert(eventfd_read(c.eventfd, &one));
 			igt_assert_eq_u64(c.indices[1], n);
 		}
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_truth(&dev, &after);
 		for (unsigned int n = 1; n < IGT_CONTROL_SLOTS; n++) {
 			igt_control_get(&c);
 			igt_assert_eq_u64(c.last.user_data, n);
 		}
 		igt_control_stop(&c, 99);
 		assert_read(&c);
-		compare_if_known(&c);
+		igt_control_compare(&c, &before, &after);
 		igt_control_close(&c);
 	}
 	igt_describe("START again after STOP: the indices go on, and so do counts");
@@ -188,15 +151,15 @@ static void manual_tests(void)
 	{
 		manual(3, NULL);
 		memset(c.sums, 0, sizeof(c.sums));
-		igt_vsoc_work_if_known(&dev, 1);
+		igt_known_work(&dev, 1);
 		start(&c, 1);
 		c.last.end_ns = 0;
-		igt_vsoc_work_if_known(&dev, 2);
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_work(&dev, 2);
+		igt_known_truth(&dev, &after);
 		c.samples = 0;
 		igt_control_stop(&c, 7);
 		igt_assert_eq_u64(c.indices[1], 5);
-		compare_if_known(&c);
+		igt_control_compare(&c, &before, &after);
 		igt_control_close(&c);
 	}
 	igt_describe(
@@ -207,11 +170,11 @@ static void manual_tests(void)
 		igt_control_open(&c, &dev, 4, 0);
 		start(&c, 1);
 		for (unsigned int n = 0; n < 5; n++) {
-			igt_vsoc_work_if_known(&dev, n);
+			igt_known_work(&dev, n);
 			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_SAMPLE, n),
 				      n < 3 ? 0 : -ENOSPC);
 		}
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_truth(&dev, &after);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_STOP, 9), 0);
 		igt_assert_eq_u64(c.indices[1], 4);
 		while (c.samples < 4) {
@@ -219,7 +182,7 @@ static void manual_tests(void)
 			igt_control_get(&c);
 		}
 		assert_read(&c);
-		compare_if_known(&c);
+		igt_control_compare(&c, &before, &after);
 		igt_control_close(&c);
 	}
 }
@@ -227,7 +190,7 @@ static void manual_tests(void)
 static void periodic(struct igt_control *control, unsigned int samples)
 {
 	while (control->samples < samples) {
-		igt_vsoc_work_if_known(&dev, control->samples % 5);
+		igt_known_work(&dev, control->samples % 5);
 		igt_assert(igt_control_ready(control, 10000));
 		igt_control_drain(control);
 	}
@@ -244,11 +207,11 @@ static void periodic_tests(void)
 		start(&c, 100);
 		periodic(&c, 100);
 		igt_assert_eq_u64(c.first.user_data, 100);
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_truth(&dev, &after);
 		igt_control_stop(&c, 300);
 		assert_read(&c);
 		igt_assert_eq_u64(c.flagged, 0);
-		compare_if_known(&c);
+		igt_control_compare(&c, &before, &after);
 		igt_control_close(&c);
 	}
 	igt_describe(
@@ -258,15 +221,15 @@ static void periodic_tests(void)
 	{
 		igt_control_open(&c, &dev, 4, PERIOD_NS);
 		start(&c, 100);
-		igt_vsoc_work_if_known(&dev, 1);
+		igt_known_work(&dev, 1);
 		igt_sleep_ms(100);
 		igt_assert_eq_u64(c.indices[1], 3);
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_truth(&dev, &after);
 		igt_control_stop(&c, 300);
 		igt_assert_eq_u64(c.samples, 4);
 		igt_assert(c.last.flags & IGT_CONTROL_STRETCHED);
 		assert_read(&c);
-		compare_if_known(&c);
+		igt_control_compare(&c, &before, &after);
 		igt_control_close(&c);
 	}
 }
@@ -346,42 +309,19 @@ static void beside_tests(void)
 	{
 		igt_control_open(&c, &dev, IGT_CONTROL_SLOTS, 0);
 		igt_perfctr_session_open_with(&own, &dev, IGT_CONTROL_SLOTS, 0);
-		igt_vsoc_start_if_known(&own, &own_before);
+		igt_known_start(&own, &own_before);
 		start(&c, 0);
 		for (unsigned int n = 0; n < 10; n++) {
-			igt_vsoc_work_if_known(&dev, n);
+			igt_known_work(&dev, n);
 			igt_control_sample(&c, n);
 			igt_perfctr_sample_and_drain(&own);
 		}
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_truth(&dev, &after);
 		igt_control_stop(&c, 0);
 		igt_perfctr_finish(&own);
-		compare_if_known(&c);
-		igt_vsoc_compare_if_known(&own, &own_before, &after);
+		igt_control_compare(&c, &before, &after);
+		igt_known_compare(&own, &own_before, &after);
 		igt_perfctr_session_close(&own);
-		igt_control_close(&c);
-	}
-	igt_describe("a reset: the sample that misses counts is flagged, later ones count again");
-	igt_subtest("control-reset")
-	{
-		igt_vsoc_require(&dev);
-		igt_control_open(&c, &dev, IGT_CONTROL_SLOTS, 0);
-		start(&c, 0);
-		igt_vsoc_work(&dev, 1);
-		igt_control_sample(&c, 1);
-		igt_assert_eq_u64(c.flagged, 0);
-		igt_vsoc_debugfs(&dev, "reset", "1");
-		igt_control_sample(&c, 2);
-		igt_assert_eq_u64(c.flagged, 1);
-		memset(c.sums, 0, sizeof(c.sums));
-		igt_vsoc_truth(&dev, &before);
-		igt_vsoc_work(&dev, 2);
-		igt_control_sample(&c, 3);
-		igt_vsoc_work(&dev, 3);
-		igt_vsoc_truth(&dev, &after);
-		igt_control_stop(&c, 4);
-		igt_assert_eq_u64(c.flagged, 1);
-		compare(&c);
 		igt_control_close(&c);
 	}
 	igt_describe("two sessions of one file, of different masks and kinds: each has its counts; "
@@ -399,12 +339,12 @@ static void beside_tests(void)
 		igt_assert_eq(igt_control_command(&c2, IGT_CONTROL_START, 2), 0);
 		periodic(&c2, 20);
 		igt_control_sample(&c, 3);
-		igt_vsoc_work_if_known(&dev, 3);
-		igt_vsoc_truth_if_known(&dev, &after);
+		igt_known_work(&dev, 3);
+		igt_known_truth(&dev, &after);
 		igt_control_stop(&c2, 4);
 		igt_control_stop(&c, 5);
-		compare_if_known(&c);
-		compare_if_known(&c2);
+		igt_control_compare(&c, &before, &after);
+		igt_control_compare(&c2, &before, &after);
 		igt_control_close(&c2);
 		igt_control_close(&c);
 	}
@@ -428,66 +368,11 @@ static void beside_tests(void)
 	}
 }
 
-/* --- other shapes -------------------------------------------------------- */
-
-static void shape_tests(void)
-{
-	static const struct {
-		const char *name, *shape, *what;
-		unsigned int cores, counters;
-	} shapes[] = {
-		{ "control-sparse", OTHER_DEVICE " shader_present=0x50005", "cores 0, 2, 16, 18", 4,
-		  64 },
-		{ "control-128",
-		  OTHER_DEVICE " shader_present=0x12 l2_slices=1 "
-			       "counters_per_block=128",
-		  "two cores, blocks of 128 counters", 2, 128 },
-	};
-
-	for (unsigned int i = 0; i < ARRAY_SIZE(shapes); i++) {
-		igt_describe_f("%s: indices of blocks are dense, every count is exact",
-			       shapes[i].what);
-		igt_subtest(shapes[i].name)
-		{
-			struct igt_perfctr_device other;
-
-			igt_vsoc_require(&dev);
-			igt_vsoc_add(&other, shapes[i].shape);
-			igt_control_open(&c, &other, IGT_CONTROL_SLOTS, 0);
-			igt_assert_eq_u32(c.info.blocks[4], shapes[i].cores);
-			igt_assert_eq_u32(c.info.counters, shapes[i].counters);
-			start(&c, 0);
-			igt_vsoc_work(&other, 1);
-			igt_control_sample(&c, 1);
-			igt_vsoc_work(&other, 2);
-			igt_vsoc_truth(&other, &after);
-			igt_control_stop(&c, 2);
-			compare(&c);
-			igt_control_close(&c);
-			igt_vsoc_remove(&other, atoi(OTHER_DEVICE));
-		}
-	}
-	igt_describe("a device without such blocks has no PERF_CONTROL");
-	igt_subtest("control-none")
-	{
-		struct igt_control_setup setup = { 0 };
-		struct igt_perfctr_device other;
-		uint32_t bytes = 0;
-
-		igt_vsoc_require(&dev);
-		igt_vsoc_add(&other, OTHER_DEVICE " product=nv50");
-		igt_assert_eq(igt_control_query(&other, NULL, &bytes), -EOPNOTSUPP);
-		igt_assert_eq(igt_control_call(other.fd, IGT_CONTROL_SETUP, 0, sizeof(setup),
-					       &setup),
-			      -EOPNOTSUPP);
-		igt_vsoc_remove(&other, atoi(OTHER_DEVICE));
-	}
-}
-
 int igt_main()
 {
 	igt_fixture() {
 		igt_require(igt_perfctr_open_any(&dev));
+		igt_control_info(&dev, &c.info);
 		/* a suspend between the truth and START or STOP powers cores down */
 		igt_hold_power(&dev);
 	}
@@ -497,7 +382,6 @@ int igt_main()
 	periodic_tests();
 	exact_tests();
 	beside_tests();
-	shape_tests();
 
 	igt_fixture() {
 		igt_restore_power(&dev);

@@ -17,14 +17,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <drm.h>
-
 #include "minigt.h"
 #include "igt_control.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
-
-#define OTHER_DEVICE "8"
 
 static struct igt_perfctr_device dev;
 static struct igt_control c, c2, c3;
@@ -44,7 +39,7 @@ static int probe(void)
 static void assert_works(struct igt_control *control)
 {
 	igt_assert_eq(igt_control_command(control, IGT_CONTROL_START, 1), 0);
-	igt_vsoc_work_if_known(&dev, 1);
+	igt_known_work(&dev, 1);
 	igt_control_sample(control, 2);
 	igt_control_stop(control, 3);
 }
@@ -236,23 +231,6 @@ static void member_tests(void)
 
 /* --- buffers ------------------------------------------------------------- */
 
-/* a buffer of another device, in the file of @dev; its handle */
-static uint32_t import(struct igt_perfctr_device *other, struct igt_control_buffer *theirs)
-{
-	struct drm_prime_handle prime = { .flags = DRM_CLOEXEC };
-	int fd;
-
-	igt_vsoc_add(other, OTHER_DEVICE);
-	igt_assert_eq(igt_control_buffer_create(other, other->fd, c.ring.bytes, PROT_READ, theirs),
-		      0);
-	prime.handle = theirs->handle;
-	igt_assert_eq(igt_perfctr_ioctl(other->fd, DRM_IOCTL_PRIME_HANDLE_TO_FD, &prime), 0);
-	fd = prime.fd;
-	igt_assert_eq(igt_perfctr_ioctl(dev.fd, DRM_IOCTL_PRIME_FD_TO_HANDLE, &prime), 0);
-	close(fd);
-	return prime.handle;
-}
-
 static void buffer_tests(void)
 {
 	igt_describe(
@@ -338,26 +316,6 @@ static void buffer_tests(void)
 		}
 		igt_control_close(&c);
 	}
-	igt_describe("an imported buffer, which its exporter may move, is refused");
-	igt_subtest("control-imported")
-	{
-		struct igt_control_buffer theirs;
-		struct igt_perfctr_device other;
-		struct drm_gem_close gem = { 0 };
-
-		igt_vsoc_require(&dev);
-		igt_control_init(&c, &dev, IGT_CONTROL_SLOTS, 0);
-		gem.handle = import(&other, &theirs);
-		c.setup.ring = gem.handle;
-		igt_assert_eq(probe(), -EINVAL);
-		c.setup.ring = c.ring.handle;
-		c.setup.control = gem.handle;
-		igt_assert_eq(probe(), -EINVAL);
-		igt_assert_eq(ioctl(dev.fd, DRM_IOCTL_GEM_CLOSE, &gem), 0);
-		igt_control_buffer_close(other.fd, &theirs);
-		igt_vsoc_remove(&other, atoi(OTHER_DEVICE));
-		igt_control_close(&c);
-	}
 	igt_describe("handles of the buffers that are closed in the middle of sampling: samples "
 		     "and signals go on; buffers that are unmapped, too: the session goes on");
 	igt_subtest("control-buffers-closed")
@@ -371,7 +329,8 @@ static void buffer_tests(void)
 		control = (struct drm_gem_close){ .handle = c.control.handle };
 		igt_assert_eq(ioctl(c.fd, DRM_IOCTL_GEM_CLOSE, &ring), 0);
 		igt_assert_eq(ioctl(c.fd, DRM_IOCTL_GEM_CLOSE, &control), 0);
-		c.ring.handle = c.control.handle = 0;
+		c.ring.handle = 0;
+		c.control.handle = 0;
 		/* of the time before, and 100 more */
 		igt_control_drain(&c);
 		for (insert = c.indices[1]; c.indices[1] - insert < 100;) {
@@ -406,7 +365,7 @@ static void hostile_tests(void)
 		igt_control_open(&c, &dev, 4, 0);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 1), 0);
 		for (unsigned int i = 0; i < 3; i++) {
-			igt_vsoc_work_if_known(&dev, i);
+			igt_known_work(&dev, i);
 			igt_assert_eq(igt_control_command(&c, IGT_CONTROL_SAMPLE, i), 0);
 		}
 		for (unsigned int i = 0; i < ARRAY_SIZE(hostile); i++) {
@@ -501,7 +460,7 @@ static void number_tests(void)
 
 #define KILLED_SESSIONS 5
 
-static void __attribute__((noreturn)) sample_for_ever(void)
+static _Noreturn void sample_for_ever(void)
 {
 	struct igt_perfctr_device other;
 
@@ -635,7 +594,7 @@ static void unplug_tests(void)
 		igt_control_open(&c2, &dev, IGT_CONTROL_SLOTS, 0);
 		igt_control_open(&c3, &dev, IGT_CONTROL_SLOTS, 0);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_START, 0x5eed), 0);
-		igt_vsoc_work_if_known(&dev, 0);
+		igt_known_work(&dev, 0);
 		/* of those that were not started there is no sample */
 		igt_assert_eq(pthread_create(&threads[0], NULL, wait_for_ever, &c), 0);
 		igt_assert_eq(pthread_create(&threads[1], NULL, wait_for_ever, &c2), 0);
@@ -654,7 +613,8 @@ static void unplug_tests(void)
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_STOP, 0), -ENODEV);
 		igt_assert_eq(igt_control_command(&c, IGT_CONTROL_SAMPLE, 0), -ENODEV);
 		igt_assert_eq(igt_control_teardown(&c), -ENODEV);
-		c2.id = c3.id = 0;
+		c2.id = 0;
+		c3.id = 0;
 		igt_control_close(&c);
 		igt_control_close(&c2);
 		igt_control_close(&c3);
@@ -718,8 +678,10 @@ static void race_tests(void)
 
 int igt_main()
 {
-	igt_fixture()
+	igt_fixture() {
 		igt_require(igt_perfctr_open_any(&dev));
+		igt_control_info(&dev, &c.info);
+	}
 
 	size_tests();
 	member_tests();

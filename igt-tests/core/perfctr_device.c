@@ -11,7 +11,7 @@
 #include "igt_sys.h"
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before, after;
+static struct igt_truth before, after;
 
 static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t period_ns)
 {
@@ -27,7 +27,7 @@ static void create(struct igt_perfctr_session *s, uint32_t flags, uint64_t perio
 
 static void begin(struct igt_perfctr_session *s)
 {
-	igt_vsoc_truth_if_known(&dev, &before);
+	igt_known_truth(&dev, &before);
 	igt_assert_eq(igt_perfctr_start(s, START_DATA), 0);
 }
 
@@ -37,7 +37,7 @@ static void power_suspended(void)
 
 	create(&s, 0, 0);
 	begin(&s);
-	igt_vsoc_work_if_known(&dev, 0);
+	igt_known_work(&dev, 0);
 	igt_suspend(&dev);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 	/* sampling did not wake it */
@@ -53,8 +53,8 @@ static void power_suspended(void)
 		if (!i)
 			igt_power(&dev, "on");
 	}
-	igt_vsoc_work_if_known(&dev, 1);
-	igt_vsoc_stop_if_known(&s, &before);
+	igt_known_work(&dev, 1);
+	igt_known_stop(&s, &before);
 	igt_assert_eq_u32(s.last.flags, DRM_PERFCTR_SAMPLE_FINAL);
 	igt_perfctr_session_close(&s);
 }
@@ -67,12 +67,12 @@ static void power_keep_awake(void)
 	igt_suspend(&dev);
 	/* START wakes the GPU; that transition precedes the session */
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_vsoc_truth_if_known(&dev, &before);
+	igt_known_truth(&dev, &before);
 	igt_assert(igt_power_is(&dev, "active"));
 	igt_sleep_ms(300);
 	igt_assert(igt_power_is(&dev, "active"));
-	igt_vsoc_work_if_known(&dev, 1);
-	igt_vsoc_stop_if_known(&s, &before);
+	igt_known_work(&dev, 1);
+	igt_known_stop(&s, &before);
 	igt_assert(!(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED));
 	igt_await_suspend(&dev);
 	igt_power(&dev, "on");
@@ -87,9 +87,9 @@ static void power_start_suspended(void)
 	igt_suspend(&dev);
 	begin(&s);
 	igt_assert(igt_power_is(&dev, "suspended"));
-	igt_vsoc_work_if_known(&dev, 2);
+	igt_known_work(&dev, 2);
 	igt_power(&dev, "on");
-	igt_vsoc_stop_if_known(&s, &before);
+	igt_known_stop(&s, &before);
 	igt_perfctr_session_close(&s);
 }
 
@@ -103,7 +103,7 @@ static void power_protected_suspended(void)
 	igt_vsoc_debugfs(&dev, "protected", "1");
 	igt_vsoc_debugfs(&dev, "protected", "0");
 	igt_power(&dev, "on");
-	igt_vsoc_stop_if_known(&s, &before);
+	igt_known_stop(&s, &before);
 	igt_assert_eq_u64(igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_FW, 0,
 					  igt_vsoc_counter(&before, DRM_PERFCTR_MALI_BLOCK_FW,
 							   "PROTECTED_ENTRIES")),
@@ -119,7 +119,7 @@ static void power_automatic(void)
 	create(&plain, 0, 0);
 	begin(&s);
 	igt_assert_eq(igt_perfctr_start(&plain, 0), 0);
-	igt_vsoc_work_if_known(&dev, 0);
+	igt_known_work(&dev, 0);
 	igt_vsoc_debugfs(&dev, "cores_on", "0x0");
 	igt_perfctr_wait_unread(&s, 1);
 	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
@@ -128,14 +128,14 @@ static void power_automatic(void)
 		igt_assert_eq_u32(igt_perfctr_slot(&s, i)->flags, DRM_PERFCTR_SAMPLE_AUTOMATIC);
 		igt_assert_eq_u64(igt_perfctr_slot(&s, i)->user_data, START_DATA);
 	}
-	igt_vsoc_work_if_known(&dev, 1);
+	igt_known_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_stop(&plain, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	igt_vsoc_truth_if_known(&dev, &after);
+	igt_known_truth(&dev, &after);
 	igt_perfctr_drain(&s);
-	igt_vsoc_compare_if_known(&s, &before, &after);
+	igt_known_compare(&s, &before, &after);
 	igt_perfctr_drain(&plain);
-	igt_vsoc_compare_if_known(&plain, &before, &after);
+	igt_known_compare(&plain, &before, &after);
 	igt_assert_lte_u64(2, s.automatic);
 	igt_assert_eq_u64(plain.automatic, 0);
 	for (unsigned int b = 0; b < plain.layout.block_count; b++)
@@ -171,7 +171,7 @@ static void power_protected(void)
 	create(&s, DRM_PERFCTR_OPEN_AUTOMATIC, 0);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "protected", "1");
-	igt_vsoc_work_if_known(&dev, 0);
+	igt_known_work(&dev, 0);
 	igt_perfctr_wait_unread(&s, 1);
 	igt_vsoc_debugfs(&dev, "protected", "0");
 	igt_perfctr_wait_unread(&s, 2);
@@ -215,18 +215,18 @@ static void partition(void)
 
 	create(&s, 0, 0);
 	begin(&s);
-	igt_vsoc_work_if_known(&dev, 0);
+	igt_known_work(&dev, 0);
 	igt_vsoc_debugfs(&dev, "partition", "0x5");
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-	igt_vsoc_work_if_known(&dev, 1);
+	igt_known_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
 	igt_vsoc_debugfs(&dev, "partition", "0x50005");
-	igt_vsoc_work_if_known(&dev, 2);
+	igt_known_work(&dev, 2);
 	igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-	igt_vsoc_work_if_known(&dev, 3);
+	igt_known_work(&dev, 3);
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "partition", "0"), -EINVAL);
 	igt_assert_eq(igt_vsoc_debugfs_try(&dev, "partition", "0x8"), -EINVAL);
-	igt_vsoc_stop_if_known(&s, &before);
+	igt_known_stop(&s, &before);
 	check_partition(&s, 0, 0x50005, 0x50000);
 	check_partition(&s, 1, 0x5, 0x50000);
 	check_partition(&s, 2, 0x50005, 0x50000);
@@ -283,9 +283,9 @@ static void start_in_reset(void)
 	igt_assert_lte_u64(reset_ns + reset_ms * MS, igt_raw_ns());
 	igt_waitchildren();
 	igt_vsoc_debugfs(&dev, "reset_ms", "0");
-	igt_vsoc_truth_if_known(&dev, &before);
-	igt_vsoc_work_if_known(&dev, 0);
-	igt_vsoc_stop_if_known(&s, &before);
+	igt_known_truth(&dev, &before);
+	igt_known_work(&dev, 0);
+	igt_known_stop(&s, &before);
 	igt_assert_eq_u64(s.lost_ns, 0);
 	igt_perfctr_session_close(&s);
 	igt_perfctr_sysctl("paranoid", "1");
@@ -306,8 +306,8 @@ static void reset_after_stop(void)
 		igt_perfctr_session_close(&s);
 		create(&s, 0, 0);
 		begin(&s);
-		igt_vsoc_work_if_known(&dev, i);
-		igt_vsoc_stop_if_known(&s, &before);
+		igt_known_work(&dev, i);
+		igt_known_stop(&s, &before);
 		igt_assert_eq_u64(s.lost_ns, 0);
 		igt_perfctr_session_close(&s);
 	}
@@ -325,7 +325,7 @@ static void reset_tests(void)
 		igt_vsoc_require(&dev);
 		create(&s, 0, 0);
 		igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-		igt_vsoc_work_if_known(&dev, 0);
+		igt_known_work(&dev, 0);
 		igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 		igt_vsoc_debugfs(&dev, "reset", "1");
 		igt_assert_eq(igt_perfctr_sample(&s, 1), 0);
@@ -339,8 +339,8 @@ static void reset_tests(void)
 		igt_assert_eq_u64(igt_perfctr_status(&s).lost_ns, s.lost_ns);
 		igt_perfctr_clear_sums(&s);
 		begin(&s);
-		igt_vsoc_work_if_known(&dev, 4);
-		igt_vsoc_stop_if_known(&s, &before);
+		igt_known_work(&dev, 4);
+		igt_known_stop(&s, &before);
 		igt_assert(!(s.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 		igt_perfctr_session_close(&s);
 	}
@@ -426,13 +426,13 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 
 	create(&s, 0, 0);
 	begin(&s);
-	igt_vsoc_work_if_known(&dev, 0);
+	igt_known_work(&dev, 0);
 	igt_vsoc_debugfs(&dev, "cores_on", cores_on);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 	if (awake_ns)
 		igt_sleep_ms(awake_ns / MS);
 	else
-		igt_vsoc_work_if_known(&dev, 1);
+		igt_known_work(&dev, 1);
 	igt_vsoc_debugfs(&dev, "fail_lost_irq", "1000");
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
 	igt_suspend(&dev);
@@ -441,7 +441,7 @@ static void suspend_unread(const char *cores_on, uint64_t awake_ns)
 	igt_sleep_ms(500);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_power(&dev, "on");
-	igt_vsoc_truth_if_known(&dev, &after);
+	igt_known_truth(&dev, &after);
 	igt_perfctr_drain(&s);
 	igt_info("%.1f of %.1f ms lost\n", s.lost_ns * 1e-6,
 		 (s.last.end_ns - s.first.start_ns) * 1e-6);
@@ -540,14 +540,14 @@ static void lost_resume(void)
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
 	igt_power(&dev, "on");
 	dead_ns = igt_raw_ns();
-	igt_vsoc_work_if_known(&dev, 0);
+	igt_known_work(&dev, 0);
 	igt_sleep_ms(300);
 	dead_ns = igt_raw_ns() - dead_ns;
 	/* the hardware is dead until here; each collection tries to start it again */
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "0");
-	igt_vsoc_start_if_known(&other, &before);
-	igt_vsoc_work_if_known(&dev, 1);
-	igt_vsoc_stop_if_known(&other, &before);
+	igt_known_start(&other, &before);
+	igt_known_work(&dev, 1);
+	igt_known_stop(&other, &before);
 	igt_assert_eq_u64(other.lost_ns, 0);
 	igt_assert_eq_u32(other.flags, DRM_PERFCTR_SAMPLE_FINAL);
 	igt_perfctr_session_close(&other);
@@ -562,9 +562,9 @@ static void lost_unplug(void)
 	create(&s, 0, 0);
 	begin(&s);
 	work_ns = igt_raw_ns();
-	igt_vsoc_work_if_known(&dev, 0);
+	igt_known_work(&dev, 0);
 	work_ns = igt_raw_ns() - work_ns;
-	igt_vsoc_truth_if_known(&dev, &after);
+	igt_known_truth(&dev, &after);
 	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
 	igt_unbind(&dev);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);

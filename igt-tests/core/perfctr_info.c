@@ -56,8 +56,8 @@ static void features(void)
 			     DRM_PERFCTR_FEATURE_KEEP_AWAKE | DRM_PERFCTR_FEATURE_GPU_TIMESTAMP;
 	const bool perf = !access(IGT_PERF_PARANOID, F_OK);
 
-	igt_assert_eq_u32(dev.info.features & ~(dev.is_vsoc ? 0 : all),
-			  (dev.is_vsoc ? all : 0) | (perf ? DRM_PERFCTR_FEATURE_PMU : 0));
+	igt_assert_eq_u32(dev.info.features & ~(dev.known ? 0 : all),
+			  (dev.known ? all : 0) | (perf ? DRM_PERFCTR_FEATURE_PMU : 0));
 }
 
 /* OPEN with a flag that needs a feature: 0 or -errno */
@@ -82,16 +82,16 @@ static void features_enforced(void)
 	};
 	struct igt_perfctr_device devices[2] = { dev };
 
-	if (dev.is_vsoc) {
+	if (dev.known) {
 		igt_vsoc_add(&devices[1], "8 product=nv50");
 		igt_assert(!(devices[1].info.features & DRM_PERFCTR_FEATURE_AUTOMATIC));
 	}
-	for (unsigned int d = 0; d < (dev.is_vsoc ? 2 : 1); d++)
+	for (unsigned int d = 0; d < (dev.known ? 2 : 1); d++)
 		for (unsigned int i = 0; i < ARRAY_SIZE(flags); i++)
 			igt_assert_eq(try_flag(&devices[d], flags[i].flag),
 				      devices[d].info.features & flags[i].feature ? 0 :
 										    -EOPNOTSUPP);
-	if (dev.is_vsoc)
+	if (dev.known)
 		igt_vsoc_remove(&devices[1], 8);
 }
 
@@ -107,7 +107,7 @@ static void pmu_enforced(void)
 
 static void blocks_and_products(void)
 {
-	if (dev.is_vsoc)
+	if (dev.known)
 		igt_assert_eq_u32(dev.info.product, DRM_VSOC_PRODUCT_CSF);
 	for (unsigned int i = 0; i < dev.block_count; i++) {
 		const struct drm_perfctr_block_info *b = &dev.blocks[i];
@@ -164,7 +164,7 @@ static void clock_cycles(void)
 	igt_perfctr_session_open(&s);
 	igt_vsoc_debugfs(&dev, "cores_on", "0x50005");
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_vsoc_work_if_known(&dev, 0);
+	igt_known_work(&dev, 0);
 	igt_sleep_ms(20);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_vsoc_debugfs(&dev, "cores_on", "0");
@@ -324,6 +324,16 @@ static void resets_counted_once(void)
 	igt_perfctr_session_close(&idle);
 }
 
+static void query_sparse_cores(void)
+{
+	uint64_t mask = 0;
+
+	for (unsigned int i = 0; i < dev.block_count; i++)
+		if (dev.blocks[i].type == DRM_PERFCTR_MALI_BLOCK_SHADER)
+			mask |= 1ull << dev.blocks[i].index;
+	igt_assert_eq_u64(mask, 0x50005);
+}
+
 int igt_main()
 {
 	igt_fixture() {
@@ -342,6 +352,9 @@ int igt_main()
 	/* Covers: open -EOPNOTSUPP */
 	igt_describe("a PMU block is -EOPNOTSUPP on a kernel without perf events");
 	igt_subtest("features-pmu") pmu_enforced();
+	/* Covers: drm_perfctr_block_info */
+	igt_describe("shader blocks have the physical core numbers of a sparse core mask");
+	igt_subtest("query-sparse-cores") igt_vsoc_only(&dev, query_sparse_cores);
 	igt_describe("QUERY has the clock and the product of each block");
 	igt_subtest("blocks-and-products") blocks_and_products();
 	/* Covers: drm_perfctr_block_header, DRM_PERFCTR_PRODUCT_PERF_PMU */

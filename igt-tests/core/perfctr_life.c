@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /**
  * TEST: A session lives as long as its descriptor, and each holder may use it
- * Description: The device's file closed, removal of device and module, fork(), SCM_RIGHTS,
- *   O_NONBLOCK, signals.
+ * Description: The device's file closed, removal of device and module, fork(), SCM_RIGHTS, a kill.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +20,6 @@
 #include "igt_perfctr.h"
 #include "igt_raw.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
-
-/* shorter than the time after which the core gives up an answer of the firmware */
-#define SILENT_NS (50 * MS)
 
 static struct igt_perfctr_device dev;
 static struct igt_perfctr_session s;
@@ -89,27 +84,6 @@ static void unplugged(void)
 	igt_perfctr_session_close(&r);
 }
 
-/* References, but those of the modules that call it; negative: it is built in. */
-static int users_of(const char *module)
-{
-	char path[64];
-	int users;
-
-	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", module);
-	users = igt_read_int(path);
-	snprintf(path, sizeof(path), "/sys/module/%s/holders", module);
-	return users < 0 ? users : users - (int)igt_entries(path);
-}
-
-/* until nobody but @users uses the core: sessions and their rings have gone */
-static void wait_for_users(int users)
-{
-	for (unsigned int i = 0; users_of("drm_perfctr") != users; i++) {
-		igt_assert_lt(i, 1000);
-		igt_sleep_ms(10);
-	}
-}
-
 /* 0 or -errno */
 static int remove_module(const char *module)
 {
@@ -123,16 +97,16 @@ static void module_stays(void)
 
 	/* without the file, nobody uses the driver */
 	igt_perfctr_close(&dev);
-	unused = users_of(mine.driver);
+	unused = igt_module_users(mine.driver);
 	igt_perfctr_reopen(&dev, &mine);
 	igt_require_f(unused == 0, "%s is built in or in use\n", mine.driver);
 	igt_perfctr_session_open_with(&s, &dev, 4, 0);
 	igt_perfctr_close(&dev);
-	igt_assert_eq(users_of(mine.driver), 1);
+	igt_assert_eq(igt_module_users(mine.driver), 1);
 	igt_assert_eq(remove_module(mine.driver), -EWOULDBLOCK);
 	count(&s);
 	igt_perfctr_session_close(&s);
-	igt_assert_eq(users_of(mine.driver), 0);
+	igt_assert_eq(igt_module_users(mine.driver), 0);
 	igt_perfctr_reopen(&dev, &mine);
 }
 
@@ -142,16 +116,17 @@ static void module_stays_unplugged(void)
 	const struct igt_perfctr_device mine = dev;
 
 	igt_perfctr_close(&dev);
-	igt_require_f(users_of(mine.driver) == 0, "%s is built in or in use\n", mine.driver);
+	igt_require_f(igt_module_users(mine.driver) == 0, "%s is built in or in use\n",
+		      mine.driver);
 	igt_perfctr_reopen(&dev, &mine);
 	igt_perfctr_begin_with(&s, &dev, 4, 0);
 	igt_unbind(&dev);
 	igt_perfctr_close(&dev);
-	igt_assert_eq(users_of(mine.driver), 1);
+	igt_assert_eq(igt_module_users(mine.driver), 1);
 	igt_assert_eq(remove_module(mine.driver), -EWOULDBLOCK);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), -ENODEV);
 	igt_perfctr_session_close(&s);
-	igt_assert_eq(users_of(mine.driver), 0);
+	igt_assert_eq(igt_module_users(mine.driver), 0);
 	igt_bind_again(&dev);
 }
 
@@ -224,133 +199,10 @@ static void in_flight(void)
 	igt_perfctr_session_close(&s);
 }
 
-/* START waits for the end of a reset, SAMPLE and STOP for firmware that does not answer */
-static void nonblocking(void)
-{
-	const uint64_t reset_ms = 400;
-	uint64_t start_ns;
-
-	igt_perfctr_session_open_with(&s, &dev, 4, 0);
-	igt_assert_eq(fcntl(s.fd, F_SETFL, O_NONBLOCK), 0);
-	igt_assert(fcntl(s.fd, F_GETFL) & O_NONBLOCK);
-	igt_vsoc_debugfs_u64(&dev, "reset_ms", reset_ms);
-	start_ns = igt_raw_ns();
-	igt_fork(child, 1)
-		igt_vsoc_debugfs(&dev, "reset", "1");
-	igt_sleep_ms(reset_ms / 4);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_assert_lte_u64(reset_ms * MS, igt_raw_ns() - start_ns);
-	igt_waitchildren();
-	igt_vsoc_debugfs(&dev, "reset_ms", "0");
-	igt_fault_arm(&dev, "no_ack", 1);
-	start_ns = igt_raw_ns();
-	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
-	igt_assert_lte_u64(SILENT_NS, igt_raw_ns() - start_ns);
-	igt_assert_eq_u32(igt_fault_disarm(&dev, "no_ack"), 1);
-	igt_perfctr_finish(&s);
-	igt_perfctr_session_close(&s);
-}
-
-static void on_alarm(int number)
-{
-}
-
-static void *sample_silent(void *data)
-{
-	*(int *)data = igt_perfctr_sample(&s, 1);
-	return NULL;
-}
-
-/* what @call returns when a signal arrives while a sample of @s waits for the firmware */
-static int interrupt(int (*call)(struct igt_perfctr_session *of), struct igt_perfctr_session *of)
-{
-	/* without SA_RESTART */
-	const struct sigaction action = { .sa_handler = on_alarm };
-	const struct itimerval soon = { .it_value.tv_usec = 20000 };
-	struct sigaction before;
-	pthread_t thread;
-	sigset_t alarms;
-	int first, ret;
-
-	sigemptyset(&alarms);
-	sigaddset(&alarms, SIGALRM);
-	igt_assert_eq(sigaction(SIGALRM, &action, &before), 0);
-	igt_fault_arm(&dev, "no_ack", 1);
-	pthread_sigmask(SIG_BLOCK, &alarms, NULL);
-	igt_assert_eq(pthread_create(&thread, NULL, sample_silent, &first), 0);
-	pthread_sigmask(SIG_UNBLOCK, &alarms, NULL);
-	igt_sleep_ms(5);
-	setitimer(ITIMER_REAL, &soon, NULL);
-	ret = call(of);
-	igt_assert_eq(pthread_join(thread, NULL), 0);
-	igt_assert_eq(first, 0);
-	igt_fault_disarm(&dev, "no_ack");
-	setitimer(ITIMER_REAL, &(struct itimerval){ 0 }, NULL);
-	sigaction(SIGALRM, &before, NULL);
-	return ret;
-}
-
-static int sample_2(struct igt_perfctr_session *of)
-{
-	return igt_perfctr_sample(of, 2);
-}
-
-/* of 20 attempts, whose timing decides, at least one is interrupted */
-static void interrupted(void)
-{
-	unsigned int interrupts = 0;
-
-	for (unsigned int attempt = 0; attempt < 20; attempt++) {
-		int ret;
-
-		igt_perfctr_begin_with(&s, &dev, 8, 0);
-		ret = interrupt(sample_2, &s);
-		igt_assert(!ret || ret == -EINTR);
-		/* no effect, and it can be repeated */
-		igt_assert_eq_u64(igt_perfctr_status(&s).published, ret ? 1 : 2);
-		interrupts += !!ret;
-		if (ret)
-			igt_assert_eq(igt_perfctr_sample(&s, 2), 0);
-		igt_perfctr_finish(&s);
-		igt_assert_eq_u64(s.samples, 3);
-		igt_perfctr_session_close(&s);
-	}
-	igt_info("%u of 20 were interrupted\n", interrupts);
-	igt_assert_lt(0, interrupts);
-}
-
-static void interrupted_in_open(void)
-{
-	unsigned int interrupts = 0, files;
-	struct igt_perfctr_session other;
-	int users;
-
-	igt_perfctr_begin_with(&s, &dev, 64, 0);
-	files = igt_open_files();
-	users = users_of("drm_perfctr");
-	for (unsigned int attempt = 0; attempt < 20; attempt++) {
-		int ret;
-
-		igt_perfctr_session_init(&other, &dev);
-		ret = interrupt(igt_perfctr_session_try_bare, &other);
-		igt_assert(!ret || ret == -EINTR);
-		interrupts += !!ret;
-		if (!ret)
-			igt_perfctr_session_end(&other);
-		igt_assert_eq(igt_open_files(), files);
-		wait_for_users(users);
-	}
-	igt_info("%u of 20 were interrupted\n", interrupts);
-	igt_assert_lt(0, interrupts);
-	igt_perfctr_finish(&s);
-	igt_assert_eq_u64(s.samples, 21);
-	igt_perfctr_session_close(&s);
-}
-
 /* OPEN of the largest ring until killed, at any point of it: nothing is left */
 static void killed_in_open(void)
 {
-	const int users = users_of("drm_perfctr");
+	const int users = igt_module_users("drm_perfctr");
 
 	for (unsigned int i = 0; i < 40; i++) {
 		int ready[2];
@@ -381,7 +233,7 @@ static void killed_in_open(void)
 		kill(pid, SIGKILL);
 		igt_assert_eq(waitpid(pid, NULL, 0), pid);
 	}
-	wait_for_users(users);
+	igt_await_core_users(users);
 }
 
 int igt_main()
@@ -405,15 +257,6 @@ int igt_main()
 	igt_subtest("life-fork") forked();
 	igt_describe("a session in a socket's queue counts until nobody can receive it");
 	igt_subtest("life-in-flight") in_flight();
-	/* Covers: Life of the descriptor */
-	igt_describe("O_NONBLOCK has no effect: START and SAMPLE wait for the hardware");
-	igt_subtest("life-nonblock") igt_vsoc_only(&dev, nonblocking);
-	/* Covers: command -EINTR */
-	igt_describe("a command that a signal interrupts is -EINTR without effect");
-	igt_subtest("life-interrupted") igt_vsoc_only(&dev, interrupted);
-	/* Covers: open -EINTR */
-	igt_describe("an OPEN that a signal interrupts is -EINTR, and leaves no session");
-	igt_subtest("life-open-interrupted") igt_vsoc_only(&dev, interrupted_in_open);
 	igt_describe("a process that is killed in OPEN ends, and leaves no session and no ring");
 	igt_subtest("life-killed") killed_in_open();
 	igt_fixture()

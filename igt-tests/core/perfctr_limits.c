@@ -15,10 +15,9 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_perfctr.h"
+#include "igt_known.h"
 #include "igt_raw.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
 
 #define PAGE 4096
 #define MOST 256
@@ -110,7 +109,7 @@ static void root_counts(void)
 	s.params.slots = 8192;
 	s.params.request_count = 1;
 	igt_perfctr_begin(&s);
-	igt_vsoc_work_if_known(&dev, 1);
+	igt_known_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_perfctr_session_close(&s);
@@ -317,7 +316,7 @@ static void log_is_silent(void)
 			DRM_PERFCTR_IOCTL_STATUS,
 			DRM_PERFCTR_IOCTL_LAYOUT,
 			DRM_PERFCTR_IOCTL_READER,
-			DRM_IOCTL_VSOC_SUBMIT,
+			dev.known ? dev.known->submit : query,
 		};
 		uint64_t words[16];
 		int session;
@@ -436,7 +435,7 @@ static void fdinfo_shows(void)
 	assert_fdinfo(s.fd, (struct fdinfo){ 1, kib, set });
 	igt_read_fdinfo(s.fd, text);
 	igt_assert_lt(0, find_key(text, "perfctr-session:\t"));
-	snprintf(name, sizeof(name), "perfctr-device:\t%s", dev.is_vsoc ? "vsoc.0\n" : "");
+	snprintf(name, sizeof(name), "perfctr-device:\t%s\n", igt_device_name(&dev));
 	igt_assert(strstr(text, name));
 	/* another set cannot be used */
 	igt_perfctr_session_open_with(&busy, &dev, 1, 0);

@@ -21,7 +21,6 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
 
 #define PAGE 4096u
 #define RW (PROT_READ | PROT_WRITE)
@@ -295,18 +294,14 @@ static void session_unmapped(void)
 
 static void unplugged_state(void)
 {
-	struct igt_perfctr_device mine;
-
-	igt_vsoc_require(&dev);
-	igt_vsoc_add(&mine, "8");
-	igt_perfctr_begin_with(&s, &mine, 4, 0);
-	igt_assert_eq(igt_vsoc_driver("del_device", "8"), 0);
+	igt_perfctr_begin_with(&s, &dev, 4, 0);
+	igt_unbind(&dev);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
 	igt_assert_eq(igt_perfctr_drain(&s), 1);
 	igt_assert(s.last.flags & DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	igt_assert_eq(map_only(s.layout.ring_offset, PAGE, PROT_READ), 0);
 	igt_perfctr_session_close(&s);
-	igt_perfctr_close(&mine);
+	igt_bind_again(&dev);
 }
 
 /* @mem_fd: /proc/self/mem, which reads as ptrace() does */

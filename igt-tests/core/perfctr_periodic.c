@@ -11,7 +11,6 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
 
 #define MAX_PERIODS 4096
 
@@ -144,45 +143,6 @@ static bool is_prompt(uint64_t period_ns, unsigned int periods)
 	       late[n / 2] <= period_ns / 2 + peer.late[peer.wakes / 2] && share < 60;
 }
 
-/*
- * A periodic session with a full ring, other samples that find no slot, and a slow STOP. The first
- * period begins up to one period after START.
- */
-static void merged_arithmetic(bool others, bool slow_stop)
-{
-	struct drm_vsoc_command c[20] = { 0 };
-	const uint64_t period_ns = 10 * MS;
-	struct igt_perfctr_session s;
-	uint64_t merged = 0, periods;
-
-	igt_perfctr_session_open_with(&s, &dev, 4, period_ns);
-	for (unsigned int i = 0; i < 20; i++)
-		c[i] = igt_vsoc_sample(&s, 0);
-	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
-	igt_sleep_ms(60);
-	if (others)
-		merged = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 20)).sample_errors;
-	if (slow_stop) {
-		/* each request of STOP takes four periods, and is answered in time */
-		igt_vsoc_debugfs(&dev, "fail_delay_ms", "40");
-		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
-	}
-	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-	if (slow_stop) {
-		igt_vsoc_debugfs(&dev, "fail_late_ack", "0");
-		igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
-		igt_vsoc_settle(&dev);
-	}
-	igt_perfctr_drain(&s);
-	periods = (s.last.end_ns - s.first.start_ns) / period_ns;
-	igt_info("%d periods, of them %d merged, %d other samples merged; time for %d\n",
-		 (int)(s.periodic + s.merged), (int)s.merged, (int)s.merged_others, (int)periods);
-	igt_assert_eq_u64(s.merged_others, merged);
-	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
-	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
-	igt_perfctr_session_close(&s);
-}
-
 /* on PREEMPT_RT, a timer that is not HARD expires in a thread */
 static void hard_timer(void)
 {
@@ -204,43 +164,6 @@ static void hard_timer(void)
 
 static void periodic_tests(void)
 {
-	/* Covers: drm_perfctr_sample_header */
-	igt_describe("every elapsed period is a sample or merged into one");
-	igt_subtest("merged-arithmetic")
-	{
-		merged_arithmetic(false, false);
-		if (dev.is_vsoc) {
-			merged_arithmetic(true, false);
-			merged_arithmetic(false, true);
-		}
-	}
-	igt_describe("an unread session is collected before a counter wraps, and no more often "
-		     "than needed");
-	igt_subtest("collected-in-time")
-	{
-		uint64_t samples, runs_before, turns, span_ns;
-		struct igt_perfctr_session s;
-
-		igt_vsoc_require(&dev);
-		igt_perfctr_begin_with(&s, &dev, 2, 0);
-		igt_sleep_ms(100);
-		span_ns = igt_raw_ns();
-		samples = igt_vsoc_firmware(&dev, "samples_written");
-		igt_sampler_ns(&dev, &runs_before);
-		igt_sleep_ms(3000);
-		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
-		igt_sampler_ns(&dev, &turns);
-		span_ns = igt_raw_ns() - span_ns;
-		turns -= runs_before;
-		igt_info("%d samples of firmware, %d runs of the sampler in %.1f s\n", (int)samples,
-			 (int)turns, span_ns * 1e-9);
-		/* at 3.2e9 counts/s a counter wraps in 1.34 s; 3/4 of that is allowed */
-		igt_assert_lte_u64(3, samples);
-		igt_assert_lte_u64(samples, 4 * span_ns / (1000 * MS));
-		igt_assert_lte_u64(turns, 10 * samples);
-		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
-		igt_perfctr_session_close(&s);
-	}
 	igt_describe("at 1 kHz each period has its own sample or is merged into one, and no "
 		     "sample precedes its period");
 	igt_subtest("periodic-rate") every_period(MS, 200);

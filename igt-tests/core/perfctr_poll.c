@@ -16,7 +16,6 @@
 #include "minigt.h"
 #include "igt_perfctr.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
 
 #define PATIENCE_MS 10000
 /* of many-waiters: each set has an item for each descriptor */

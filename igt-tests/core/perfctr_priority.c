@@ -294,7 +294,7 @@ static struct latencies measure(unsigned int attackers, void (*attack)(unsigned 
 	while (igt_raw_ns() < end_ns) {
 		uint64_t sample_ns;
 
-		if (dev.is_vsoc)
+		if (dev.known)
 			add_value(&jobs, job_time(&in_job));
 		sample_ns = igt_raw_ns();
 		igt_assert_eq(igt_perfctr_sample(&in_job, 0), 0);
@@ -310,7 +310,7 @@ static struct latencies measure(unsigned int attackers, void (*attack)(unsigned 
 	latencies.periodic = s.periodic;
 	latencies.sample_ns = median(&samples);
 	/* on other devices no job counts as one that takes no time */
-	latencies.job_ns = dev.is_vsoc ? median(&jobs) : 0;
+	latencies.job_ns = dev.known ? median(&jobs) : 0;
 	/* late or not, each period is accounted for */
 	igt_assert_lte_u64((s.last.end_ns - s.first.start_ns) / period_ns,
 			   s.periodic + s.merged + 2);
@@ -558,7 +558,7 @@ int igt_main()
 	}
 	igt_fixture() {
 		igt_attack_end();
-		if (dev.is_vsoc)
+		if (dev.known)
 			set_firmware_silent(false);
 		igt_perfctr_sysctl("paranoid", "1");
 		igt_perfctr_default_limits();

@@ -10,13 +10,12 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_random.h"
-#include "igt_perfctr.h"
+#include "igt_chance.h"
+#include "igt_known.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before, after;
+static struct igt_truth before, after;
 
 static uint64_t checksum(const struct igt_perfctr_session *s)
 {
@@ -40,7 +39,7 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	uint64_t sum;
 
 	igt_perfctr_session_open_with(&s, &dev, slots, period_ns);
-	igt_vsoc_start_if_known(&s, &before);
+	igt_known_start(&s, &before);
 	if (period_ns) {
 		/* until only the slot of STOP is free */
 		igt_perfctr_wait_unread(&s, slots - 1);
@@ -50,7 +49,7 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	}
 	sum = checksum(&s);
 	for (unsigned int i = 0; i < 3; i++) {
-		igt_vsoc_work_if_known(&dev, i);
+		igt_known_work(&dev, i);
 		igt_assert_eq(igt_perfctr_sample(&s, 0xbad), -ENOSPC);
 	}
 	if (period_ns)
@@ -65,13 +64,13 @@ static void full_ring(uint32_t slots, uint64_t period_ns)
 	igt_assert_eq(!!st.pending_merged, !!period_ns);
 
 	igt_assert_eq(igt_perfctr_stop(&s, 77), 0);
-	igt_vsoc_truth_if_known(&dev, &after);
+	igt_known_truth(&dev, &after);
 	igt_assert_eq_u64(igt_perfctr_unread(&s), slots);
 	igt_assert_eq_u64(igt_perfctr_status(&s).pending_merged, 0);
 	igt_assert_eq(igt_perfctr_drain(&s), (int)slots);
 	igt_assert_eq_u64(s.last.user_data, 77);
 	igt_assert_eq_u32(s.last.flags & ~allowed, DRM_PERFCTR_SAMPLE_FINAL);
-	igt_vsoc_compare_if_known(&s, &before, &after);
+	igt_known_compare(&s, &before, &after);
 	igt_perfctr_session_close(&s);
 }
 
@@ -82,7 +81,7 @@ static void hostile_extract(uint32_t value)
 
 	igt_perfctr_session_open_with(&s, &dev, 8, 0);
 	igt_perfctr_session_open_with(&other, &dev, 8, 0);
-	igt_vsoc_start_if_known(&s, &before);
+	igt_known_start(&s, &before);
 	igt_assert_eq(igt_perfctr_start(&other, 0), 0);
 	for (unsigned int i = 0; i < 3; i++)
 		igt_assert_eq(igt_perfctr_sample(&s, i), 0);
@@ -102,16 +101,16 @@ static void hostile_extract(uint32_t value)
 
 	/* a valid index works again */
 	igt_perfctr_free_slots(&s, s.extract);
-	igt_vsoc_work_if_known(&dev, 1);
+	igt_known_work(&dev, 1);
 	igt_assert_eq(igt_perfctr_drain(&s), 7);
 	igt_assert_eq(igt_perfctr_sample(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	igt_assert_eq(igt_perfctr_stop(&other, 0), 0);
-	igt_vsoc_truth_if_known(&dev, &after);
+	igt_known_truth(&dev, &after);
 	igt_perfctr_drain(&s);
 	igt_perfctr_drain(&other);
-	igt_vsoc_compare_if_known(&s, &before, &after);
-	igt_vsoc_compare_if_known(&other, &before, &after);
+	igt_known_compare(&s, &before, &after);
+	igt_known_compare(&other, &before, &after);
 	igt_perfctr_assert_status(&other, false);
 	igt_perfctr_session_close(&s);
 	igt_perfctr_session_close(&other);
@@ -195,7 +194,7 @@ static void ring_scribbled(void)
 
 	igt_perfctr_session_open_with(&s, &dev, 8, MS);
 	igt_perfctr_session_open_with(&other, &dev, 256, MS);
-	igt_vsoc_start_if_known(&other, &before);
+	igt_known_start(&other, &before);
 	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
 	scribbling = true;
 	igt_assert_eq(pthread_create(&thread, NULL, scribble, &s), 0);
@@ -204,14 +203,14 @@ static void ring_scribbled(void)
 		int ret = igt_perfctr_sample(&s, n);
 
 		igt_assert(!ret || ret == -ENOSPC);
-		igt_vsoc_work_if_known(&dev, n);
+		igt_known_work(&dev, n);
 		igt_sleep_ms(1);
 		igt_perfctr_drain(&other);
 	}
 	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
 	scribbling = false;
 	pthread_join(thread, NULL);
-	igt_vsoc_stop_if_known(&other, &before);
+	igt_known_stop(&other, &before);
 	igt_perfctr_assert_status(&other, false);
 	igt_assert_lte_u64(1, igt_perfctr_status(&s).bad_extract);
 	igt_perfctr_session_close(&s);
@@ -241,7 +240,7 @@ static void control_reserved(void)
 	igt_perfctr_session_open_with(&s, &dev, 8, 0);
 	for (unsigned int i = 0; i < ARRAY_SIZE(s.control->user_reserved); i++)
 		s.control->user_reserved[i] = i + 1;
-	igt_vsoc_conserve_if_known(&s, 2, igt_vsoc_step_sample);
+	igt_known_conserve(&s, 2, igt_known_step_sample);
 	for (unsigned int i = 0; i < ARRAY_SIZE(s.control->user_reserved); i++)
 		igt_assert_eq_u32(s.control->user_reserved[i], i + 1);
 	for (unsigned int i = 0; i < ARRAY_SIZE(s.control->kernel_reserved); i++)
@@ -257,7 +256,7 @@ static void wrap(uint32_t slots, uint32_t unread)
 	igt_perfctr_session_open_with(&s, &dev, slots, 0);
 	igt_assert_eq_u32(s.control->insert_idx, DRM_PERFCTR_RING_FIRST);
 	igt_assert_eq_u32(s.control->extract_idx, DRM_PERFCTR_RING_FIRST);
-	igt_vsoc_start_if_known(&s, &before);
+	igt_known_start(&s, &before);
 	for (uint32_t i = 0; i < 40; i++) {
 		struct drm_perfctr_status st;
 
@@ -274,8 +273,8 @@ static void wrap(uint32_t slots, uint32_t unread)
 		igt_assert_eq_u64(st.bad_extract, 0);
 	}
 	igt_assert_eq_u32(s.control->insert_idx, 24);
-	igt_vsoc_work_if_known(&dev, 1);
-	igt_vsoc_stop_if_known(&s, &before);
+	igt_known_work(&dev, 1);
+	igt_known_stop(&s, &before);
 	igt_assert_eq_u64(s.samples, 41);
 	igt_perfctr_session_close(&s);
 }
@@ -517,7 +516,7 @@ static void wake_closed_eventfd(void)
 	s.params.eventfd = fd;
 	igt_perfctr_session_open(&s);
 	close(fd);
-	igt_vsoc_conserve_if_known(&s, 3, igt_vsoc_step_sample);
+	igt_known_conserve(&s, 3, igt_known_step_sample);
 	igt_perfctr_session_close(&s);
 }
 

@@ -43,16 +43,23 @@ static void only_pmu(struct igt_perfctr_session *s)
 	igt_perfctr_add_pmu(s, 0, 1, 0, DRM_PERFCTR_CPU_ANY);
 }
 
+/* a request to spoil */
+static struct igt_perfctr_session *good_one(void)
+{
+	static struct igt_perfctr_session s;
+
+	s = igt_perfctr_two_slots(&dev);
+	return &s;
+}
+
 /* a subtest: @text says which rule the statements break, OPEN fails with @errno_ */
-#define RULE(name, text, errno_, ...)                                   \
-	igt_describe(text);                                             \
-	igt_subtest(name)                                               \
-	{                                                               \
-		static struct igt_perfctr_session spoilt, *s = &spoilt; \
-                                                                        \
-		spoilt = igt_perfctr_two_slots(&dev);                   \
-		__VA_ARGS__;                                            \
-		refused(s, errno_);                                     \
+#define RULE(name, text, errno_, ...)                       \
+	igt_describe(text);                                 \
+	igt_subtest(name)                                   \
+	{                                                   \
+		struct igt_perfctr_session *s = good_one(); \
+		__VA_ARGS__;                                \
+		refused(s, errno_);                         \
 	}
 
 /*

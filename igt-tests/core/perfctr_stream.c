@@ -13,7 +13,7 @@
 #include "igt_vsoc.h"
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before, after;
+static struct igt_truth before, after;
 
 /* wait until periodic samples were published or found no slot */
 static void step_two_periods(struct igt_perfctr_session *s, unsigned int n)
@@ -42,7 +42,7 @@ static void conserve_manual(void)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_open_with(&s, &dev, 4, 0);
-	igt_vsoc_conserve(&s, 23, igt_vsoc_step_sample);
+	igt_vsoc_conserve(&s, 23, igt_known_step_sample);
 	igt_assert_eq_u64(s.manual, 23);
 	igt_assert_eq_u64(igt_perfctr_published(&s), 24);
 	igt_perfctr_session_close(&s);
@@ -71,7 +71,7 @@ static void conserve_sets(void)
 			}
 			igt_perfctr_finish(&s);
 			igt_vsoc_truth_of_set(&dev, set, &after);
-			igt_vsoc_assert_conserved(&s, &before, &after);
+			igt_assert_conserved(&s, &before, &after);
 			different[set] = igt_perfctr_sum(&s, DRM_PERFCTR_MALI_BLOCK_MEMSYS, 0, 5);
 			igt_assert(different[set]);
 			igt_perfctr_session_close(&s);
@@ -110,7 +110,7 @@ static void conserve_periodic_and_manual(void)
 	struct igt_perfctr_session s;
 
 	igt_perfctr_session_open_with(&s, &dev, 256, 2 * MS);
-	igt_vsoc_conserve(&s, 8, igt_vsoc_step_sample);
+	igt_vsoc_conserve(&s, 8, igt_known_step_sample);
 	igt_assert_eq_u64(s.manual, 8);
 	igt_perfctr_session_close(&s);
 }
@@ -149,12 +149,12 @@ static void conserve_start_stop_start(void)
 
 	igt_perfctr_session_open_with(&s, &dev, 16, 0);
 	igt_vsoc_work(&dev, 50); /* before the first START */
-	igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
+	igt_vsoc_conserve(&s, 2, igt_known_step_sample);
 	for (unsigned int i = 0; i < 3; i++) {
 		igt_vsoc_work(&dev, 60 + i);
 		igt_perfctr_clear_sums(&s);
 		s.final = 0;
-		igt_vsoc_conserve(&s, 2, igt_vsoc_step_sample);
+		igt_vsoc_conserve(&s, 2, igt_known_step_sample);
 	}
 	igt_perfctr_session_close(&s);
 }
@@ -186,8 +186,8 @@ static void conserve_two_sessions(void)
 	igt_vsoc_truth(&dev, &after);
 	igt_perfctr_drain(&a);
 	igt_perfctr_drain(&b);
-	igt_vsoc_assert_conserved(&a, &before, &after);
-	igt_vsoc_assert_conserved(&b, &before, &after);
+	igt_assert_conserved(&a, &before, &after);
+	igt_assert_conserved(&b, &before, &after);
 	igt_perfctr_session_close(&a);
 	igt_perfctr_session_close(&b);
 }
@@ -241,7 +241,7 @@ static void conserve_each_sample(void)
 		igt_vsoc_truth(&dev, &after);
 		igt_assert_eq(igt_perfctr_sample(&s, n), 0);
 		igt_assert_eq(igt_perfctr_drain(&s), 1);
-		igt_vsoc_assert_conserved(&s, &before, &after);
+		igt_assert_conserved(&s, &before, &after);
 	}
 	igt_perfctr_session_close(&s);
 }
@@ -622,6 +622,86 @@ static void in_stream_tests(void)
 	igt_subtest("in-stream-unprivileged") in_stream_unprivileged();
 }
 
+/*
+ * A periodic session with a full ring, other samples that find no slot, and a slow STOP. The first
+ * period begins up to one period after START.
+ */
+static void merged_arithmetic(bool others, bool slow_stop)
+{
+	struct drm_vsoc_command c[20] = { 0 };
+	const uint64_t period_ns = 10 * MS;
+	struct igt_perfctr_session s;
+	uint64_t merged = 0, periods;
+
+	igt_perfctr_session_open_with(&s, &dev, 4, period_ns);
+	for (unsigned int i = 0; i < 20; i++)
+		c[i] = igt_vsoc_sample(&s, 0);
+	igt_assert_eq(igt_perfctr_start(&s, 0), 0);
+	igt_sleep_ms(60);
+	if (others)
+		merged = igt_vsoc_wait(&dev, igt_vsoc_submit(&dev, c, 20)).sample_errors;
+	if (slow_stop) {
+		/* each request of STOP takes four periods, and is answered in time */
+		igt_vsoc_debugfs(&dev, "fail_delay_ms", "40");
+		igt_vsoc_debugfs(&dev, "fail_late_ack", "1000");
+	}
+	igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+	if (slow_stop) {
+		igt_vsoc_debugfs(&dev, "fail_late_ack", "0");
+		igt_vsoc_debugfs(&dev, "fail_delay_ms", "150");
+		igt_vsoc_settle(&dev);
+	}
+	igt_perfctr_drain(&s);
+	periods = (s.last.end_ns - s.first.start_ns) / period_ns;
+	igt_info("%d periods, of them %d merged, %d other samples merged; time for %d\n",
+		 (int)(s.periodic + s.merged), (int)s.merged, (int)s.merged_others, (int)periods);
+	igt_assert_eq_u64(s.merged_others, merged);
+	igt_assert_lte_u64(periods, s.periodic + s.merged + 1);
+	igt_assert_lte_u64(s.periodic + s.merged, periods + 1);
+	igt_perfctr_session_close(&s);
+}
+
+static void period_tests(void)
+{
+	/* Covers: drm_perfctr_sample_header */
+	igt_describe("every elapsed period is a sample or merged into one");
+	igt_subtest("merged-arithmetic")
+	{
+		merged_arithmetic(false, false);
+		if (dev.known) {
+			merged_arithmetic(true, false);
+			merged_arithmetic(false, true);
+		}
+	}
+	igt_describe("an unread session is collected before a counter wraps, and no more often "
+		     "than needed");
+	igt_subtest("collected-in-time")
+	{
+		uint64_t samples, runs_before, turns, span_ns;
+		struct igt_perfctr_session s;
+
+		igt_vsoc_require(&dev);
+		igt_perfctr_begin_with(&s, &dev, 2, 0);
+		igt_sleep_ms(100);
+		span_ns = igt_raw_ns();
+		samples = igt_vsoc_firmware(&dev, "samples_written");
+		igt_sampler_ns(&dev, &runs_before);
+		igt_sleep_ms(3000);
+		samples = igt_vsoc_firmware(&dev, "samples_written") - samples;
+		igt_sampler_ns(&dev, &turns);
+		span_ns = igt_raw_ns() - span_ns;
+		turns -= runs_before;
+		igt_info("%d samples of firmware, %d runs of the sampler in %.1f s\n", (int)samples,
+			 (int)turns, span_ns * 1e-9);
+		/* at 3.2e9 counts/s a counter wraps in 1.34 s; 3/4 of that is allowed */
+		igt_assert_lte_u64(3, samples);
+		igt_assert_lte_u64(samples, 4 * span_ns / (1000 * MS));
+		igt_assert_lte_u64(turns, 10 * samples);
+		igt_assert_eq(igt_perfctr_stop(&s, 0), 0);
+		igt_perfctr_session_close(&s);
+	}
+}
+
 int igt_main()
 {
 	igt_fixture() {
@@ -630,4 +710,5 @@ int igt_main()
 	conservation_tests();
 	header_tests();
 	in_stream_tests();
+	period_tests();
 }

@@ -15,15 +15,14 @@
 #include <unistd.h>
 
 #include "minigt.h"
+#include "igt_known.h"
 #include "igt_sys.h"
-#include "igt_vsoc.h"
 
-enum { SESSIONS = 12, ATTEMPTS = 4 };
 /* user_data of automatic samples */
 #define START_DATA 0x5eedu
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before, after;
+static struct igt_truth before, after;
 
 struct querier {
 	struct drm_perfctr_query query;
@@ -112,10 +111,10 @@ static void unplug_active(void)
 	s.params.watermark = 16;
 	igt_perfctr_session_open(&s);
 	igt_perfctr_session_open_with(&idle, &dev, 64, 0);
-	igt_vsoc_truth_if_known(&dev, &before);
+	igt_known_truth(&dev, &before);
 	igt_assert_eq(igt_perfctr_start(&s, START_DATA), 0);
-	igt_vsoc_work_if_known(&dev, 0);
-	igt_vsoc_truth_if_known(&dev, &after);
+	igt_known_work(&dev, 0);
+	igt_known_truth(&dev, &after);
 
 	igt_unbind(&dev);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
@@ -126,7 +125,7 @@ static void unplug_active(void)
 	igt_assert_eq_u32(s.last.flags & ~DRM_PERFCTR_SAMPLE_SUSPENDED,
 			  DRM_PERFCTR_SAMPLE_FINAL | DRM_PERFCTR_SAMPLE_UNPLUGGED);
 	igt_assert_eq_u64(s.last.user_data, START_DATA);
-	igt_vsoc_compare_if_known(&s, &before, &after);
+	igt_known_compare(&s, &before, &after);
 
 	igt_assert_eq(igt_perfctr_query(&dev, &query), -ENODEV);
 	igt_assert_eq(igt_perfctr_session_check(&idle), -ENODEV);
@@ -145,82 +144,10 @@ static void unplug_active(void)
 	close(fd);
 	igt_bind_again(&dev);
 	igt_perfctr_session_open_with(&s, &dev, 64, 0);
-	igt_vsoc_start_if_known(&s, &before);
-	igt_vsoc_work_if_known(&dev, 2);
-	igt_vsoc_stop_if_known(&s, &before);
+	igt_known_start(&s, &before);
+	igt_known_work(&dev, 2);
+	igt_known_stop(&s, &before);
 	igt_perfctr_session_close(&s);
-}
-
-/* SAMPLE until unplug, without room for more than one more sample */
-static void *sample_until_unplug(void *data)
-{
-	struct igt_perfctr_session *s = data;
-	int ret;
-
-	do {
-		ret = igt_perfctr_sample(s, 0);
-		igt_perfctr_free_slots(s, igt_perfctr_published(s));
-	} while (!ret);
-	igt_assert_eq(ret, -ENODEV);
-	return NULL;
-}
-
-/*
- * Half of the sessions have callers, half of them periods, which the worker serves. Returns the
- * callers' samples from just before unplug.
- */
-static uint64_t samples_in_unplug(void)
-{
-	static struct igt_perfctr_session s[SESSIONS];
-	uint64_t samples = 0;
-	pthread_t threads[SESSIONS];
-
-	igt_perfctr_sysctl("paranoid", "0");
-	for (unsigned int i = 0; i < SESSIONS; i++) {
-		igt_perfctr_session_init(&s[i], &dev);
-		s[i].params.period_ns = i % 2 ? 0 : dev.info.unprivileged_min_period_ns;
-		/* as many as a user may have */
-		igt_perfctr_open_as(IGT_NOBODY - i / 4, &s[i]);
-		igt_assert_eq(igt_perfctr_start(&s[i], 0), 0);
-	}
-	igt_vsoc_debugfs(&dev, "fail_no_ack", "1000");
-	for (unsigned int i = 1; i < SESSIONS; i += 2)
-		igt_assert_eq(pthread_create(&threads[i], NULL, sample_until_unplug, &s[i]), 0);
-	/* all of them wait */
-	for (unsigned int i = 1; i < SESSIONS; i += 2)
-		igt_perfctr_wait_unread(&s[i], 1);
-	for (unsigned int i = 1; i < SESSIONS; i += 2)
-		samples -= igt_perfctr_published(&s[i]);
-	igt_unbind(&dev);
-	for (unsigned int i = 1; i < SESSIONS; i += 2) {
-		igt_assert_eq(pthread_join(threads[i], NULL), 0);
-		samples += igt_perfctr_published(&s[i]);
-		igt_assert_eq_u32(s[i].control->state, DRM_PERFCTR_RING_DEAD);
-	}
-	igt_perfctr_sysctl("paranoid", "1");
-	igt_info("%llu samples of %u callers during unplug\n", (unsigned long long)samples,
-		 SESSIONS / 2);
-	for (unsigned int i = 0; i < SESSIONS; i++)
-		igt_perfctr_session_close(&s[i]);
-	igt_bind_again(&dev);
-	return samples;
-}
-
-/*
- * A final one each, and those that ended before unplug began: up to 30 on a busy machine, but some
- * more if the host stops the task in between. A kernel that lets callers queue during unplug makes
- * 160 each time.
- */
-static void unplug_busy(void)
-{
-	uint64_t least = UINT64_MAX;
-
-	for (unsigned int i = 0; i < ATTEMPTS && least > 12 * SESSIONS / 2; i++) {
-		const uint64_t samples = samples_in_unplug();
-
-		least = samples < least ? samples : least;
-	}
-	igt_assert_lte_u64(least, 12 * SESSIONS / 2);
 }
 
 int igt_main()
@@ -238,7 +165,4 @@ int igt_main()
 	igt_describe("QUERY that blocks on user memory during an unplug does not call the driver "
 		     "again: -ENODEV");
 	igt_subtest("unplug-in-query") unplug_in_query();
-	igt_describe("unplug does not wait for callers that queue for firmware that does not "
-		     "answer");
-	igt_subtest("unplug-busy") igt_vsoc_only(&dev, unplug_busy);
 }

@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <drm/vsoc_drm.h>
-
 #include "minigt.h"
 #include "igt_control.h"
 
@@ -56,37 +54,32 @@ _Static_assert(sizeof(struct igt_control_block) == 24, "block header");
 
 int igt_control_query(const struct igt_perfctr_device *dev, void *info, uint32_t *bytes)
 {
-	struct drm_vsoc_get_info vsoc = { .pointer = (uintptr_t)info, .size = *bytes };
-	struct dev_query panthor = { .type = PERF_INFO,
-				     .size = *bytes,
-				     .pointer = (uintptr_t)info };
+	struct dev_query query = { .type = PERF_INFO, .size = *bytes, .pointer = (uintptr_t)info };
 	int ret;
 
-	if (dev->is_vsoc)
-		ret = igt_perfctr_ioctl(dev->fd, DRM_IOCTL_VSOC_CONTROL_INFO, &vsoc);
-	else
-		ret = igt_perfctr_ioctl(dev->fd, DEV_QUERY, &panthor);
-	*bytes = dev->is_vsoc ? vsoc.size : panthor.size;
+	if (dev->known && dev->known->control_query)
+		return dev->known->control_query(dev, info, bytes);
+	/* the numbers below are others in other drivers */
+	if (strcmp(dev->driver, "panthor"))
+		return -EOPNOTSUPP;
+	ret = igt_perfctr_ioctl(dev->fd, DEV_QUERY, &query);
+	*bytes = query.size;
 	return ret;
 }
 
 static int create_buffer(const struct igt_perfctr_device *dev, int fd, uint64_t bytes,
 			 struct igt_control_buffer *buffer, uint64_t *offset)
 {
-	struct drm_vsoc_bo_create vsoc = { .size = bytes };
-	struct bo_create panthor = { .size = bytes };
+	struct bo_create bo = { .size = bytes };
 	struct bo_mmap_offset map = { 0 };
 	int ret;
 
-	if (dev->is_vsoc) {
-		ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_BO_CREATE, &vsoc);
-		*buffer = (struct igt_control_buffer){ .handle = vsoc.handle, .bytes = vsoc.size };
-		*offset = vsoc.mmap_offset;
-		return ret;
-	}
-	ret = igt_perfctr_ioctl(fd, BO_CREATE, &panthor);
-	*buffer = (struct igt_control_buffer){ .handle = panthor.handle, .bytes = panthor.size };
-	map.handle = panthor.handle;
+	*buffer = (struct igt_control_buffer){ .bytes = bytes };
+	if (dev->known && dev->known->create_buffer)
+		return dev->known->create_buffer(fd, &buffer->bytes, &buffer->handle, offset);
+	ret = igt_perfctr_ioctl(fd, BO_CREATE, &bo);
+	*buffer = (struct igt_control_buffer){ .handle = bo.handle, .bytes = bo.size };
+	map.handle = bo.handle;
 	if (!ret)
 		ret = igt_perfctr_ioctl(fd, BO_MMAP_OFFSET, &map);
 	*offset = map.offset;
@@ -370,4 +363,35 @@ uint16_t igt_control_physical(const struct igt_perfctr_device *dev, unsigned int
 			return dev->blocks[i].index;
 	igt_assert_f(false, "no block %u of type %u\n", index, type);
 	return 0;
+}
+
+void igt_control_compare(const struct igt_control *c, const struct igt_truth *before,
+			 const struct igt_truth *after)
+{
+	unsigned int compared = 0;
+
+	if (!c->dev->known)
+		return;
+	igt_assert_eq(before->count, after->count);
+	for (unsigned int type = 0; type < IGT_CONTROL_TYPES; type++)
+		for (unsigned int b = 0; b < c->info.blocks[type]; b++) {
+			uint16_t index = igt_control_physical(c->dev, type + 1, b);
+
+			for (unsigned int i = 0; i < after->count; i++) {
+				unsigned int n = after->at[i].counter;
+				uint64_t truth = after->at[i].value - before->at[i].value;
+
+				if (after->at[i].type != type + 1 || after->at[i].index != index)
+					continue;
+				if (!(c->setup.masks[type][n / 64] >> n % 64 & 1))
+					truth = 0;
+				igt_assert_f(c->sums[type][b][n] == truth,
+					     "block %u:%u counter %u: %llu measured, %llu true\n",
+					     type + 1, index, n,
+					     (unsigned long long)c->sums[type][b][n],
+					     (unsigned long long)truth);
+				compared++;
+			}
+		}
+	igt_assert_lt(0, compared);
 }

@@ -2,7 +2,7 @@
 /*
  * A client of PERF_CONTROL as Arm's libGPUCounters is one: the calls and the bytes that it knows,
  * in its order. Written from a description of them, without the kernel's headers. The node is
- * panthor's or the virtual SoC's; they differ in how a client asks and makes buffers.
+ * panthor's, or that of a driver with its own way to ask and to make buffers, see igt_known.h.
  */
 #ifndef IGT_CONTROL_H
 #define IGT_CONTROL_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "igt_perfctr.h"
+#include "igt_known.h"
 
 #define IGT_CONTROL_TYPES 6
 #define IGT_CONTROL_MAX_BLOCKS 64 /* of a type */
@@ -125,5 +125,8 @@ void igt_control_stop(struct igt_control *c, uint64_t user_data);
 /* the physical index of a block of a sample */
 uint16_t igt_control_physical(const struct igt_perfctr_device *dev, unsigned int type,
 			      unsigned int index);
+/* every sum of the client is what the hardware counted in between, where that is known */
+void igt_control_compare(const struct igt_control *c, const struct igt_truth *before,
+			 const struct igt_truth *after);
 
 #endif

@@ -11,7 +11,10 @@
 #include <unistd.h>
 
 #include "minigt.h"
-#include "igt_perfctr.h"
+#ifdef PERFCTR_IN_TREE
+#include "igt_device_scan.h"
+#endif
+#include "igt_known.h"
 
 #define FIRST_RENDER_MINOR 128
 #define RENDER_MINORS 64
@@ -35,7 +38,9 @@ void igt_perfctr_describe(struct igt_perfctr_device *dev)
 		.pointer = (uintptr_t)&dev->info,
 	};
 
-	dev->is_vsoc = driver_is(dev->fd, "vsoc", dev->driver);
+	dev->known = driver_is(dev->fd, igt_known ? igt_known->driver : "", dev->driver) ?
+			     igt_known :
+			     NULL;
 	igt_assert_eq(igt_perfctr_query(dev, &query), 0);
 	query.type = DRM_PERFCTR_QUERY_BLOCKS;
 	query.count = IGT_PERFCTR_MAX_BLOCKS;
@@ -61,7 +66,7 @@ unsigned int igt_perfctr_clocks(const struct igt_perfctr_device *dev,
 	return q.count;
 }
 
-/* name of the device behind a render node, for example "vsoc.0" */
+/* whether that is the name of the device behind a render node */
 static bool device_is(int minor, const char *name)
 {
 	char path[64], target[PATH_MAX];
@@ -130,7 +135,7 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 
 bool igt_perfctr_open_any(struct igt_perfctr_device *dev)
 {
-#ifdef HAVE_IGT_TREE
+#ifdef PERFCTR_IN_TREE
 	/* the node of --device */
 	if (igt_device_filter_count()) {
 		struct stat node;
@@ -144,7 +149,8 @@ bool igt_perfctr_open_any(struct igt_perfctr_device *dev)
 		return true;
 	}
 #endif
-	return igt_perfctr_open(dev, "vsoc") || open_node(dev, NULL, NULL);
+	return (igt_known && igt_perfctr_open(dev, igt_known->driver)) ||
+	       open_node(dev, NULL, NULL);
 }
 
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device)

@@ -11,7 +11,6 @@
 
 #include <drm/perfctr_drm.h>
 #include <drm/perfctr_mali.h>
-#include <drm/perfctr_nv50.h>
 #include <drm/perfctr_tegra410.h>
 
 /* a millisecond in ns */
@@ -23,12 +22,14 @@
 /* errno of a command on a session that another thread has ended */
 #define IGT_PERFCTR_ENDED EBADF
 
+struct igt_known;
+
 struct igt_perfctr_device {
 	int fd;
 	unsigned int ioctl_nr; /* of QUERY */
 	int minor; /* of the render node */
 	char driver[32];
-	bool is_vsoc;
+	const struct igt_known *known; /* its work and its true counts; NULL: they are not */
 	struct drm_perfctr_device_info info;
 	struct drm_perfctr_block_info blocks[IGT_PERFCTR_MAX_BLOCKS];
 	unsigned int block_count;
@@ -77,9 +78,9 @@ struct igt_perfctr_session {
 
 /* opens the render node of @driver; false: there is none */
 bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
-/* opens the virtual SoC, else any GPU with counters; in an IGT tree: the node of --device */
+/* opens a GPU whose counts are known, else any with counters; in an IGT tree: that of --device */
 bool igt_perfctr_open_any(struct igt_perfctr_device *dev);
-/* opens the node of a device by its name in sysfs, for example "vsoc.0" */
+/* opens the node of a device by its name in sysfs */
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device);
 /* another file on the same device */
 void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other);

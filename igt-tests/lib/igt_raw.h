@@ -5,6 +5,12 @@
 
 #include "igt_perfctr.h"
 
+/* The kernel's own header has no macros that take the number from fdinfo. */
+#ifndef DRM_PERFCTR_IOCTL_QUERY
+#define DRM_PERFCTR_IOCTL_QUERY(nr) _IOWR(DRM_IOCTL_BASE, (nr), struct drm_perfctr_query)
+#define DRM_PERFCTR_IOCTL_OPEN(nr) _IOW(DRM_IOCTL_BASE, (nr) + 1, struct drm_perfctr_open)
+#endif
+
 /* largest size of a structure */
 #define IGT_RAW_STRUCT_BYTES_MAX 4096u
 

@@ -121,30 +121,6 @@ bool igt_perfctr_add_ucf(struct igt_perfctr_session *s)
 	return true;
 }
 
-#define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/"
-#define TEST_PMU_TYPE "/sys/bus/event_source/devices/perfctr_test/type"
-
-uint32_t igt_test_pmu(void)
-{
-	const char *directory = getenv("PERFCTR_KMOD");
-	char command[256];
-
-	if (igt_read_int(TEST_PMU_TYPE) < 0) {
-		snprintf(command, sizeof(command), "insmod '%s/perfctr_test_pmu.ko'",
-			 directory ?: ".");
-		igt_require_f(!system(command), "no module perfctr_test_pmu\n");
-	}
-	return igt_read_int(TEST_PMU_TYPE);
-}
-
-void igt_test_pmu_set(const char *name, const char *value)
-{
-	char path[96];
-
-	snprintf(path, sizeof(path), TEST_PMU "%s", name);
-	igt_assert_eq(igt_write(path, value), 0);
-}
-
 void igt_perfctr_add_ucf_counters(struct igt_perfctr_session *s, unsigned int counters)
 {
 	const unsigned int most = 16;
@@ -197,13 +173,19 @@ static const char *link_of(const struct igt_perfctr_device *dev, const char *fil
 	return strrchr(target, '/') + 1;
 }
 
+const char *igt_device_name(const struct igt_perfctr_device *dev)
+{
+	static char target[PATH_MAX];
+
+	return link_of(dev, "", target);
+}
+
 int igt_worker(const struct igt_perfctr_device *dev, bool events)
 {
-	char target[PATH_MAX], name[80];
+	char name[80];
 	int pid;
 
-	snprintf(name, sizeof(name), "perfctr%s/%.64s", events ? "-pmu" : "",
-		 link_of(dev, "", target));
+	snprintf(name, sizeof(name), "perfctr%s/%.64s", events ? "-pmu" : "", igt_device_name(dev));
 	pid = igt_find_process(name);
 	igt_assert_f(pid, "no thread %s\n", name);
 	return pid;
@@ -286,7 +268,7 @@ void igt_hold_power(const struct igt_perfctr_device *dev)
 {
 	if (access(power_file(dev, "control"), W_OK))
 		return;
-	strcpy(power_before, power_word(dev, "control"));
+	snprintf(power_before, sizeof(power_before), "%s", power_word(dev, "control"));
 	igt_power(dev, "on");
 }
 
@@ -300,9 +282,9 @@ static char driver[PATH_MAX], bound[80];
 
 void igt_unbind(const struct igt_perfctr_device *dev)
 {
-	char target[PATH_MAX], path[PATH_MAX + 8];
+	char path[PATH_MAX + 8];
 
-	snprintf(bound, sizeof(bound), "%.64s", link_of(dev, "", target));
+	snprintf(bound, sizeof(bound), "%.64s", igt_device_name(dev));
 	link_of(dev, "driver", driver);
 	snprintf(path, sizeof(path), "%s/unbind", driver);
 	igt_require_write(path, bound);
@@ -357,4 +339,23 @@ unsigned int igt_trace_end(const char *event, const char *text, unsigned int *ha
 	}
 	fclose(f);
 	return count;
+}
+
+int igt_module_users(const char *module)
+{
+	char path[64];
+	int users;
+
+	snprintf(path, sizeof(path), "/sys/module/%s/refcnt", module);
+	users = igt_read_int(path);
+	snprintf(path, sizeof(path), "/sys/module/%s/holders", module);
+	return users < 0 ? users : users - (int)igt_entries(path);
+}
+
+void igt_await_core_users(int users)
+{
+	for (unsigned int i = 0; igt_module_users("drm_perfctr") != users; i++) {
+		igt_assert_lt(i, 1000);
+		igt_sleep_ms(10);
+	}
 }

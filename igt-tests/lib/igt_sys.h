@@ -35,11 +35,14 @@ unsigned int igt_open_files(void);
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 /* add @counters of its PMU, in blocks of up to 16 with different filters */
 void igt_perfctr_add_ucf_counters(struct igt_perfctr_session *s, unsigned int counters);
-/* the type of the test PMU (kernel/tests/pmu), which is loaded; skips without perf events */
-uint32_t igt_test_pmu(void);
-/* write a parameter of it */
-void igt_test_pmu_set(const char *name, const char *value);
 
+/* references to a module, but those of the modules that call it; negative: it is built in */
+int igt_module_users(const char *module);
+/* until nobody but @users uses the core: sessions and their rings have gone */
+void igt_await_core_users(int users);
+
+/* the device's name in sysfs */
+const char *igt_device_name(const struct igt_perfctr_device *dev);
 /* the first process or kernel thread whose name begins with @prefix; 0: none */
 int igt_find_process(const char *prefix);
 /* the device's thread for its hardware, or for perf events */

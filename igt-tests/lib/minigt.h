@@ -6,11 +6,6 @@
 #ifndef MINIGT_H
 #define MINIGT_H
 
-#ifdef HAVE_IGT_TREE
-#include "igt.h"
-#include "igt_device_scan.h"
-#else
-
 #include <setjmp.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -134,5 +129,4 @@ void igt_waitchildren(void);
 			__igt_skip_check(__FILE__, __LINE__, __func__, #expr, __VA_ARGS__); \
 	} while (0)
 
-#endif /* HAVE_IGT_TREE */
 #endif

@@ -172,7 +172,7 @@ static unsigned int all_names(const char *names[ALL_COUNTERS])
 	unsigned int count = 0;
 
 	for (unsigned int i = 0; i < igt_nv50.before.count; i++) {
-		const struct igt_vsoc_counter *c = &igt_nv50.before.at[i];
+		const struct igt_true_counter *c = &igt_nv50.before.at[i];
 		unsigned int k = 0;
 
 		if (c->type != DRM_PERFCTR_NV50_BLOCK_PCOUNTER &&

@@ -280,7 +280,7 @@ static void record_sessions(void)
 {
 	struct igt_perfctr_session s, t, m;
 	static const char *const other[] = { "geom_primitive_in_count", "rop_busy" };
-	static struct igt_vsoc_truth start;
+	static struct igt_truth start;
 
 	igt_nv50_session_create(&s, IGT_NV50_RECORD_PERIOD_NS, recorded, 2);
 	igt_nv50_session_create(&t, 330 * US, recorded, RECORDED);

@@ -27,7 +27,7 @@
 #define CLOSE_STEP_NS 500000
 
 static struct igt_perfctr_device dev, other;
-static struct igt_vsoc_truth before, after, other_before, other_after;
+static struct igt_truth before, after, other_before, other_after;
 
 static void come(void)
 {
@@ -138,7 +138,7 @@ static void core_masks(void)
 		igt_vsoc_work(&other, i);
 		igt_perfctr_finish(&s);
 		igt_vsoc_truth(&other, &other_after);
-		igt_vsoc_assert_conserved(&s, &other_before, &other_after);
+		igt_assert_conserved(&s, &other_before, &other_after);
 		for (unsigned int core = 0; core < 64; core++)
 			if (mask >> core & 1)
 				igt_assert_lte_u64(
@@ -199,8 +199,8 @@ static void both_exact(void)
 	igt_perfctr_drain(&b);
 	igt_vsoc_truth(&dev, &after);
 	igt_vsoc_truth(&other, &other_after);
-	igt_vsoc_assert_conserved(&a, &before, &after);
-	igt_vsoc_assert_conserved(&b, &other_before, &other_after);
+	igt_assert_conserved(&a, &before, &after);
+	igt_assert_conserved(&b, &other_before, &other_after);
 	igt_perfctr_session_close(&a);
 	igt_perfctr_session_close(&b);
 	go();
@@ -246,7 +246,7 @@ static void unplug_under_load(void)
 	}
 	igt_perfctr_finish(&a);
 	igt_vsoc_truth(&dev, &after);
-	igt_vsoc_assert_conserved(&a, &before, &after);
+	igt_assert_conserved(&a, &before, &after);
 	igt_perfctr_session_close(&a);
 	igt_perfctr_close(&other);
 	igt_perfctr_session_close(&b);
@@ -302,7 +302,7 @@ static void pmu_gone(void)
 	igt_assert(pmu->states & DRM_PERFCTR_STATE_ERROR);
 	igt_perfctr_finish(&s);
 	igt_vsoc_truth(&other, &other_after);
-	igt_vsoc_assert_conserved(&s, &other_before, &other_after);
+	igt_assert_conserved(&s, &other_before, &other_after);
 	/* no counts after it was removed */
 	igt_assert_eq_u64(counted_hits(&s), 5);
 	igt_perfctr_session_close(&s);

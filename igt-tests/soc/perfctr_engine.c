@@ -17,13 +17,13 @@
 #define EXT_READ_OUTSTANDING 18
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before, after;
+static struct igt_truth before, after;
 
 /* A, SAMPLE, B, SAMPLE: exactly the counts of A and B beside any other contexts */
 static void attribution(void)
 {
 	struct drm_vsoc_command c[5] = { 0 }, noise = { .type = DRM_VSOC_CMD_DRAW };
-	static uint64_t alone[2][IGT_VSOC_MAX_COUNTERS];
+	static uint64_t alone[2][IGT_TRUTH_MAX];
 	struct igt_perfctr_device other;
 	struct igt_perfctr_session s;
 	struct drm_vsoc_wait w;

@@ -20,7 +20,7 @@
 #define GLOBAL DRM_PERFCTR_CPU_ANY
 
 static struct igt_perfctr_device dev;
-static struct igt_vsoc_truth before;
+static struct igt_truth before;
 /* an event that only this test causes: a system call, or hits of the test PMU */
 static struct {
 	uint32_t type;

@@ -556,7 +556,7 @@ static void soc_active_hotplug(void)
 
 static void conserve(void)
 {
-	static struct igt_vsoc_truth before;
+	static struct igt_truth before;
 	struct igt_perfctr_session t;
 
 	igt_perfctr_session_init(&t, &dev);

@@ -91,7 +91,7 @@ static void silent_firmware(void)
 /* the core retries once a second: the first attempt fails, the second one works */
 static void silent_for_seconds(void)
 {
-	static uint64_t sums[IGT_VSOC_MAX_COUNTERS];
+	static uint64_t sums[IGT_TRUTH_MAX];
 	uint64_t t0 = igt_raw_ns(), reset_ns, dead_ns;
 	unsigned int asked = 0;
 

@@ -714,7 +714,7 @@ static void print_replay_command(void)
 /* all remaining devices must work, and a new session must be fault-free */
 static void calm_down(void)
 {
-	static struct igt_vsoc_truth before, after;
+	static struct igt_truth before, after;
 	struct igt_perfctr_session s;
 
 	storm.doing = "calming down";
@@ -742,7 +742,7 @@ static void calm_down(void)
 	igt_perfctr_finish(&s);
 	igt_assert_eq_u32(s.flags & (DRM_PERFCTR_SAMPLE_ERROR | DRM_PERFCTR_SAMPLE_RESET), 0);
 	igt_vsoc_truth(&devices[0].dev, &after);
-	igt_vsoc_assert_conserved(&s, &before, &after);
+	igt_assert_conserved(&s, &before, &after);
 	igt_perfctr_session_close(&s);
 	storm.doing = NULL;
 }
@@ -827,7 +827,7 @@ static void run_storm(void)
 /* system suspend during a job, without other actions */
 static void suspend_exact(void)
 {
-	static struct igt_vsoc_truth before, after;
+	static struct igt_truth before, after;
 	struct drm_vsoc_command commands[3] = { 0 };
 	struct igt_perfctr_session s, manual;
 	uint64_t job;
@@ -859,8 +859,8 @@ static void suspend_exact(void)
 	igt_assert(s.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	igt_assert(manual.flags & DRM_PERFCTR_SAMPLE_SUSPENDED);
 	igt_assert_eq_u64(s.lost_ns + manual.lost_ns, 0);
-	igt_vsoc_assert_conserved(&s, &before, &after);
-	igt_vsoc_assert_conserved(&manual, &before, &after);
+	igt_assert_conserved(&s, &before, &after);
+	igt_assert_conserved(&manual, &before, &after);
 	igt_perfctr_session_close(&s);
 	igt_perfctr_session_close(&manual);
 }

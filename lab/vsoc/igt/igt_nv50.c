@@ -72,7 +72,7 @@ void igt_nv50_finish(struct igt_perfctr_session *s)
 struct igt_nv50_counter igt_nv50_counter(const char *name)
 {
 	for (unsigned int i = 0; i < igt_nv50.before.count; i++) {
-		const struct igt_vsoc_counter *c = &igt_nv50.before.at[i];
+		const struct igt_true_counter *c = &igt_nv50.before.at[i];
 
 		if (!strcmp(c->name, name))
 			return (struct igt_nv50_counter){ c->type, c->index, c->counter };
@@ -161,7 +161,7 @@ uint64_t igt_nv50_ran(const struct igt_perfctr_session *s, const char *name)
 
 void igt_nv50_assert_conserved(const struct igt_perfctr_session *s)
 {
-	igt_vsoc_assert_conserved(s, &igt_nv50.before, &igt_nv50.after);
+	igt_assert_conserved(s, &igt_nv50.before, &igt_nv50.after);
 }
 
 void igt_nv50_work(unsigned int n)

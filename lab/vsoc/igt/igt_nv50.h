@@ -20,7 +20,7 @@
 struct igt_nv50 {
 	struct igt_perfctr_device dev;
 	/* the truth at two moments */
-	struct igt_vsoc_truth before, after;
+	struct igt_truth before, after;
 };
 
 extern struct igt_nv50 igt_nv50;

@@ -1,23 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Random numbers that depend only on a seed and the number of a step; random jobs and sessions.
- */
+/* Random jobs and sessions. */
 #ifndef IGT_RANDOM_H
 #define IGT_RANDOM_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "igt_chance.h"
 #include "igt_vsoc.h"
-
-struct igt_chance {
-	uint64_t seed, state;
-};
-
-/* draws of a step do not depend on the number of draws in earlier steps */
-void igt_chance_begin(struct igt_chance *chance, uint64_t step);
-uint32_t igt_chance_any(struct igt_chance *chance, uint32_t below);
-bool igt_chance_one_in(struct igt_chance *chance, uint32_t n);
 
 #define IGT_RANDOM_COMMANDS 8
 

@@ -13,9 +13,43 @@
 
 #define JOB_TIMEOUT_NS 20000000000ll
 
+static int control_query(const struct igt_perfctr_device *dev, void *info, uint32_t *bytes)
+{
+	struct drm_vsoc_get_info get = { .pointer = (uintptr_t)info, .size = *bytes };
+	int ret = igt_perfctr_ioctl(dev->fd, DRM_IOCTL_VSOC_CONTROL_INFO, &get);
+
+	*bytes = get.size;
+	return ret;
+}
+
+static int create_buffer(int fd, uint64_t *bytes, uint32_t *handle, uint64_t *offset)
+{
+	struct drm_vsoc_bo_create bo = { .size = *bytes };
+	int ret = igt_perfctr_ioctl(fd, DRM_IOCTL_VSOC_BO_CREATE, &bo);
+
+	*bytes = bo.size;
+	*handle = bo.handle;
+	*offset = bo.mmap_offset;
+	return ret;
+}
+
+static const struct igt_known vsoc = {
+	.driver = "vsoc",
+	.submit = DRM_IOCTL_VSOC_SUBMIT,
+	.work = igt_vsoc_work,
+	.truth = igt_vsoc_truth,
+	.control_query = control_query,
+	.create_buffer = create_buffer,
+};
+
+static void __attribute__((constructor)) add_vsoc(void)
+{
+	igt_known = &vsoc;
+}
+
 void igt_vsoc_require(const struct igt_perfctr_device *dev)
 {
-	igt_require_f(dev->is_vsoc,
+	igt_require_f(dev->known == &vsoc,
 		      "only the virtual SoC has known jobs, true counts and faults\n");
 }
 
@@ -106,12 +140,6 @@ void igt_vsoc_work(const struct igt_perfctr_device *dev, unsigned int n)
 	igt_assert_eq(igt_vsoc_wait(dev, igt_vsoc_submit(dev, commands, 3)).status, 0);
 }
 
-void igt_vsoc_work_if_known(const struct igt_perfctr_device *dev, unsigned int n)
-{
-	if (dev->is_vsoc)
-		igt_vsoc_work(dev, n);
-}
-
 void *igt_vsoc_buffer(int fd, uint64_t bytes, uint32_t *handle, uint64_t *mapped)
 {
 	struct drm_vsoc_bo_create bo = { .size = bytes };
@@ -179,7 +207,7 @@ static uint16_t type_of(const char *name)
 	return 0;
 }
 
-void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth)
+void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_truth *truth)
 {
 	igt_vsoc_truth_of_set(dev, DRM_PERFCTR_SET_PRIMARY, truth);
 }
@@ -195,7 +223,7 @@ static FILE *open_of_set(const struct igt_perfctr_device *dev, const char *file,
 }
 
 /* read the next counter of a file, without its value */
-static bool read_counter(FILE *f, struct igt_vsoc_counter *c)
+static bool read_counter(FILE *f, struct igt_true_counter *c)
 {
 	unsigned long long value;
 	char type[16];
@@ -227,20 +255,20 @@ static void require_file(const struct igt_perfctr_device *dev, const char *name)
 }
 
 static bool try_truth(const struct igt_perfctr_device *dev, unsigned int set,
-		      struct igt_vsoc_truth *truth)
+		      struct igt_truth *truth)
 {
 	FILE *f = open_of_set(dev, "truth", set);
 
 	if (!f)
 		return false;
 	truth->count = 0;
-	while (truth->count < IGT_VSOC_MAX_COUNTERS && read_counter(f, &truth->at[truth->count]))
+	while (truth->count < IGT_TRUTH_MAX && read_counter(f, &truth->at[truth->count]))
 		truth->count++;
 	return close_whole(f) && truth->count;
 }
 
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
-			   struct igt_vsoc_truth *truth)
+			   struct igt_truth *truth)
 {
 	require_file(dev, "truth");
 	igt_assert_f(try_truth(dev, set, truth), "vsoc/truth of debugfs is incomplete: %s\n",
@@ -256,7 +284,7 @@ bool igt_vsoc_try_totals(const struct igt_perfctr_device *dev, unsigned int set,
 	memset(totals, 0, sizeof(*totals));
 	if (!f)
 		return try_truth(dev, set, &totals->truth);
-	for (; i < IGT_VSOC_MAX_COUNTERS && read_counter(f, &totals->truth.at[i]); i++) {
+	for (; i < IGT_TRUTH_MAX && read_counter(f, &totals->truth.at[i]); i++) {
 		unsigned long long dropped, doubtful, pending;
 
 		if (fscanf(f, "%llu %llu %llu", &dropped, &doubtful, &pending) != 3)
@@ -292,7 +320,7 @@ void igt_vsoc_print_log(const struct igt_perfctr_device *dev)
 	fclose(f);
 }
 
-uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name)
+uint16_t igt_vsoc_counter(const struct igt_truth *truth, uint16_t type, const char *name)
 {
 	for (unsigned int i = 0; i < truth->count; i++)
 		if (truth->at[i].type == type && !strcmp(truth->at[i].name, name))
@@ -301,111 +329,23 @@ uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, con
 	return 0;
 }
 
-void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
-			       const struct igt_vsoc_truth *before,
-			       const struct igt_vsoc_truth *after)
-{
-	unsigned int compared = 0, enabled = 0;
-
-	igt_assert_eq(before->count, after->count);
-	for (unsigned int b = 0; b < s->layout.block_count; b++) {
-		const struct igt_perfctr_sum *sum = &s->sums[b];
-
-		if (sum->format & DRM_PERFCTR_FORMAT_PMU_IDENTITY)
-			continue;
-		enabled += __builtin_popcountll(sum->mask);
-		for (unsigned int i = 0; i < after->count; i++) {
-			unsigned int bit = after->at[i].counter % DRM_PERFCTR_SECTION_COUNTERS;
-			uint64_t truth = after->at[i].value - before->at[i].value;
-
-			if (after->at[i].type != sum->type || after->at[i].index != sum->index ||
-			    after->at[i].counter / DRM_PERFCTR_SECTION_COUNTERS != sum->section ||
-			    !(sum->mask >> bit & 1))
-				continue;
-			igt_assert_f(sum->value[bit] == truth,
-				     "block %u:%u counter %u: %llu measured, %llu true\n",
-				     sum->type, sum->index, after->at[i].counter,
-				     (unsigned long long)sum->value[bit],
-				     (unsigned long long)truth);
-			compared++;
-		}
-	}
-	igt_assert_lt(0, compared);
-	igt_assert_eq(compared, enabled);
-}
-
-void igt_vsoc_truth_if_known(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth)
-{
-	if (dev->is_vsoc)
-		igt_vsoc_truth(dev, truth);
-}
-
-void igt_vsoc_compare_if_known(const struct igt_perfctr_session *s,
-			       const struct igt_vsoc_truth *before,
-			       const struct igt_vsoc_truth *after)
-{
-	if (s->dev->is_vsoc)
-		igt_vsoc_assert_conserved(s, before, after);
-}
-
-void igt_vsoc_start_if_known(struct igt_perfctr_session *s, struct igt_vsoc_truth *before)
-{
-	igt_vsoc_truth_if_known(s->dev, before);
-	igt_assert_eq(igt_perfctr_start(s, 0), 0);
-}
-
-void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_vsoc_truth *before)
+void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_truth *before)
 {
 	igt_vsoc_require(s->dev);
-	igt_vsoc_start_if_known(s, before);
+	igt_known_start(s, before);
 }
 
-void igt_vsoc_stop_if_known(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before)
-{
-	static struct igt_vsoc_truth after;
-
-	igt_assert_eq(igt_perfctr_stop(s, 0), 0);
-	igt_vsoc_truth_if_known(s->dev, &after);
-	igt_perfctr_drain(s);
-	igt_vsoc_compare_if_known(s, before, &after);
-}
-
-void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before)
+void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_truth *before)
 {
 	igt_vsoc_require(s->dev);
-	igt_vsoc_stop_if_known(s, before);
-}
-
-void igt_vsoc_conserve_if_known(struct igt_perfctr_session *s, unsigned int jobs,
-				void (*step)(struct igt_perfctr_session *s, unsigned int n))
-{
-	static struct igt_vsoc_truth before;
-
-	igt_vsoc_start_if_known(s, &before);
-	for (unsigned int n = 0; n < jobs; n++) {
-		igt_vsoc_work_if_known(s->dev, n);
-		if (step)
-			step(s, n);
-	}
-	igt_vsoc_stop_if_known(s, &before);
-	igt_assert_eq_u64(s->final, 1);
-	igt_assert_eq_u64(s->lost_ns, 0);
-	igt_perfctr_assert_status(s, false);
+	igt_known_stop(s, before);
 }
 
 void igt_vsoc_conserve(struct igt_perfctr_session *s, unsigned int jobs,
 		       void (*step)(struct igt_perfctr_session *s, unsigned int n))
 {
 	igt_vsoc_require(s->dev);
-	igt_vsoc_conserve_if_known(s, jobs, step);
-}
-
-void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n)
-{
-	igt_assert_eq(igt_perfctr_sample(s, n), 0);
-	igt_perfctr_drain(s);
-	/* a periodic sample may have followed */
-	igt_assert_eq_u64(s->manual_data, n);
+	igt_known_conserve(s, jobs, step);
 }
 
 int igt_vsoc_debugfs_try(const struct igt_perfctr_device *dev, const char *file, const char *text)

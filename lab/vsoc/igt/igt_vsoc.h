@@ -3,21 +3,10 @@
 #ifndef IGT_VSOC_H
 #define IGT_VSOC_H
 
+#include <drm/perfctr_nv50.h>
 #include <drm/vsoc_drm.h>
 
-#include "igt_perfctr.h"
-
-#define IGT_VSOC_MAX_COUNTERS 4096
-
-/* exact totals of all counters at one moment */
-struct igt_vsoc_truth {
-	unsigned int count;
-	struct igt_vsoc_counter {
-		uint16_t type, index, counter;
-		uint64_t value;
-		char name[40];
-	} at[IGT_VSOC_MAX_COUNTERS];
-};
+#include "igt_known.h"
 
 /* skips on other devices; functions that submit jobs, read true counts or arm faults call it */
 void igt_vsoc_require(const struct igt_perfctr_device *dev);
@@ -51,10 +40,10 @@ int igt_vsoc_ctx_hold(int fd, uint32_t ctx, uint32_t hold);
  * "debugfs"). Product nv50 has zero for all but the truth.
  */
 struct igt_vsoc_totals {
-	struct igt_vsoc_truth truth;
-	uint64_t dropped[IGT_VSOC_MAX_COUNTERS];
-	uint64_t doubtful[IGT_VSOC_MAX_COUNTERS];
-	uint64_t pending[IGT_VSOC_MAX_COUNTERS];
+	struct igt_truth truth;
+	uint64_t dropped[IGT_TRUTH_MAX];
+	uint64_t doubtful[IGT_TRUTH_MAX];
+	uint64_t pending[IGT_TRUTH_MAX];
 };
 
 void igt_vsoc_totals(const struct igt_perfctr_device *dev, unsigned int set,
@@ -64,42 +53,22 @@ bool igt_vsoc_try_totals(const struct igt_perfctr_device *dev, unsigned int set,
 			 struct igt_vsoc_totals *totals);
 /* print the latest actions of firmware, and faults, to stderr */
 void igt_vsoc_print_log(const struct igt_perfctr_device *dev);
-void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
+void igt_vsoc_truth(const struct igt_perfctr_device *dev, struct igt_truth *truth);
 /* the same for one counter set, enum drm_perfctr_set; the first function reads the primary one */
 void igt_vsoc_truth_of_set(const struct igt_perfctr_device *dev, unsigned int set,
-			   struct igt_vsoc_truth *truth);
+			   struct igt_truth *truth);
 /* number of the counter with that name; fails if there is none */
-uint16_t igt_vsoc_counter(const struct igt_vsoc_truth *truth, uint16_t type, const char *name);
-/* every sum of the session is exactly what the hardware counted in between */
-void igt_vsoc_assert_conserved(const struct igt_perfctr_session *s,
-			       const struct igt_vsoc_truth *before,
-			       const struct igt_vsoc_truth *after);
+uint16_t igt_vsoc_counter(const struct igt_truth *truth, uint16_t type, const char *name);
 /* STOP, and read to the end: every sum is what the hardware counted since @before */
-void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before);
+void igt_vsoc_stop_conserved(struct igt_perfctr_session *s, const struct igt_truth *before);
 /* the truth before START */
-void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_vsoc_truth *before);
+void igt_vsoc_start(struct igt_perfctr_session *s, struct igt_truth *before);
 /*
  * START, @jobs jobs with @step (or NULL) after each, STOP: every sum is what the hardware counted,
  * nothing was lost, and STATUS agrees.
  */
 void igt_vsoc_conserve(struct igt_perfctr_session *s, unsigned int jobs,
 		       void (*step)(struct igt_perfctr_session *s, unsigned int n));
-/*
- * The same for tests of more than counts: on another device than the virtual SoC no work is known
- * and no truth, so these submit nothing and compare nothing. START, STOP, drain and STATUS are done
- * and checked on all.
- */
-void igt_vsoc_work_if_known(const struct igt_perfctr_device *dev, unsigned int n);
-void igt_vsoc_truth_if_known(const struct igt_perfctr_device *dev, struct igt_vsoc_truth *truth);
-void igt_vsoc_compare_if_known(const struct igt_perfctr_session *s,
-			       const struct igt_vsoc_truth *before,
-			       const struct igt_vsoc_truth *after);
-void igt_vsoc_start_if_known(struct igt_perfctr_session *s, struct igt_vsoc_truth *before);
-void igt_vsoc_stop_if_known(struct igt_perfctr_session *s, const struct igt_vsoc_truth *before);
-void igt_vsoc_conserve_if_known(struct igt_perfctr_session *s, unsigned int jobs,
-				void (*step)(struct igt_perfctr_session *s, unsigned int n));
-/* a @step: SAMPLE with tag @n, and read it */
-void igt_vsoc_step_sample(struct igt_perfctr_session *s, unsigned int n);
 /* bytes read from memory that the UCF PMU of socket 0 has counted; 0 without the fabric's file */
 uint64_t igt_vsoc_ucf_bytes_read(const struct igt_perfctr_device *dev);
 /* a number in the debugfs file "firmware" */
@@ -121,6 +90,11 @@ int igt_vsoc_driver(const char *file, const char *text);
 void igt_vsoc_add(struct igt_perfctr_device *dev, const char *shape);
 /* close it, if it is open, and remove it */
 void igt_vsoc_remove(struct igt_perfctr_device *dev, unsigned int number);
+
+/* the type of the test PMU (kernel/tests/pmu), which is loaded; skips without perf events */
+uint32_t igt_test_pmu(void);
+/* write a parameter of it */
+void igt_test_pmu_set(const char *name, const char *value);
 
 /* the fault @name (without "fail_") happens the next @times times that its code is reached */
 void igt_fault_arm(const struct igt_perfctr_device *dev, const char *name, unsigned int times);

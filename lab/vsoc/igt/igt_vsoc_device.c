@@ -64,3 +64,27 @@ unsigned int igt_fault_disarm(const struct igt_perfctr_device *dev, const char *
 	igt_vsoc_debugfs(dev, file, "0");
 	return hits;
 }
+
+#define TEST_PMU "/sys/module/perfctr_test_pmu/parameters/"
+#define TEST_PMU_TYPE "/sys/bus/event_source/devices/perfctr_test/type"
+
+uint32_t igt_test_pmu(void)
+{
+	const char *directory = getenv("PERFCTR_KMOD");
+	char command[256];
+
+	if (igt_read_int(TEST_PMU_TYPE) < 0) {
+		snprintf(command, sizeof(command), "insmod '%s/perfctr_test_pmu.ko'",
+			 directory ?: ".");
+		igt_require_f(!system(command), "no module perfctr_test_pmu\n");
+	}
+	return igt_read_int(TEST_PMU_TYPE);
+}
+
+void igt_test_pmu_set(const char *name, const char *value)
+{
+	char path[96];
+
+	snprintf(path, sizeof(path), TEST_PMU "%s", name);
+	igt_assert_eq(igt_write(path, value), 0);
+}
