@@ -398,8 +398,8 @@ def sleeping_tasks():
             m.run("record", *words, "-o", m.root + "/a.pctr", "sleep", "0.9")
             row, = json.loads(m.run("report", "--json", m.root + "/a.pctr").stdout)["counters"]
             check(row["state"] == "ok" and row["sample_min"] == 0, row)
-            check(0.9e6 < row["sample_max"] < 1.2e6, row)
-            check(0.3e6 < row["rate"] < 0.45e6, row)
+            check(0.9e6 < row["sample_max"] / threads < 1.2e6, row)
+            check(0.3e6 < row["rate"] / threads < 0.45e6, row)
 
 
 @test
@@ -837,7 +837,7 @@ def numbers_stand_below_each_other():
         words = "stat", *LOCAL, "-e", EVENTS
         lines = screen(m, 200, *words, "--", "sleep", "0.6", errors=True)
         head, *rows = [line for line in lines if "uncore_imc/" in line or " rate" in line]
-        check(len(rows) == 2 and re.search(r"0\.000\d{4,} /s", rows[0]), f"{lines}")
+        check(len(rows) == 2 and re.search(r"0\.000\d+ /s", rows[0]), f"{lines}")
         for row in rows:
             check(row.index("/s") == head.index("rate") + 4, f"rate:\n{head}\n{row}")
             check(len(row) == head.index("/s", head.index("max")), f"range:\n{head}\n{row}")
