@@ -135,6 +135,7 @@ bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver)
 
 bool igt_perfctr_open_any(struct igt_perfctr_device *dev)
 {
+	igt_require_f(!geteuid(), "needs root\n");
 #ifdef PERFCTR_IN_TREE
 	/* the node of --device */
 	if (igt_device_filter_count()) {

@@ -78,7 +78,10 @@ struct igt_perfctr_session {
 
 /* opens the render node of @driver; false: there is none */
 bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
-/* opens a GPU whose counts are known, else any with counters; in an IGT tree: that of --device */
+/*
+ * opens a GPU whose counts are known, else any with counters; in an IGT tree: that of --device.
+ * Skips without root.
+ */
 bool igt_perfctr_open_any(struct igt_perfctr_device *dev);
 /* opens the node of a device by its name in sysfs */
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device);
