@@ -63,6 +63,7 @@ static unsigned int sessions(void)
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/perfctr_sessions", dev.minor);
 	f = fopen(path, "re");
+	igt_require_f(f, "no %s\n", path);
 	if (f) {
 		lines = count_lines(f);
 		fclose(f);

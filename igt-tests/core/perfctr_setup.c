@@ -184,7 +184,7 @@ static int open_cgroup(const char *file)
 
 	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s", file);
 	fd = open(path, O_WRONLY | O_CLOEXEC);
-	igt_assert_f(fd >= 0, "%s: %s\n", path, strerror(errno));
+	igt_require_f(fd >= 0, "%s: %s\n", path, strerror(errno));
 	return fd;
 }
 

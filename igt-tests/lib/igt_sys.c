@@ -259,6 +259,7 @@ void igt_await_suspend(const struct igt_perfctr_device *dev)
 void igt_suspend(const struct igt_perfctr_device *dev)
 {
 	igt_power(dev, "auto");
+	igt_require_f(!igt_power_is(dev, "unsupported"), "no runtime PM\n");
 	igt_await_suspend(dev);
 }
 
