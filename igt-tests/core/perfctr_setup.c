@@ -494,16 +494,19 @@ static void setup_sessions_of_file(void)
 static void setup_emfile(void)
 {
 	struct igt_perfctr_session s = igt_perfctr_two_slots(&dev);
+	const unsigned int repeats = 128;
 	struct rlimit old, none;
+	unsigned int i;
 
 	igt_assert_eq(getrlimit(RLIMIT_NOFILE, &old), 0);
 	none = old;
 	none.rlim_cur = 0;
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-	for (unsigned int i = 0; i < 128; i++)
+	for (i = 0; i < repeats; i++)
 		if (igt_perfctr_session_try_bare(&s) != -EMFILE)
 			break;
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+	igt_assert_eq_u32(i, repeats);
 	igt_assert_eq(s.fd, -1);
 	igt_assert_eq(igt_perfctr_session_try_bare(&s), 0);
 	igt_perfctr_session_close(&s);
