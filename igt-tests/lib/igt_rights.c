@@ -75,7 +75,6 @@ void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
 				 struct igt_perfctr_device *dev)
 {
 	igt_assert_eq(recv(socket, s, sizeof(*s), MSG_WAITALL), (ssize_t)sizeof(*s));
-	*dev = *s->dev;
 	dev->fd = igt_receive_fd(socket);
 	s->dev = dev;
 	s->fd = igt_receive_fd(socket);

@@ -105,7 +105,7 @@ void igt_send_fd(int socket, int fd);
 int igt_receive_fd(int socket);
 /* pass an open session, and the file of its device, to another process */
 void igt_perfctr_session_send(int socket, const struct igt_perfctr_session *s);
-/* @dev gets the received file; the session is not mapped */
+/* @dev, a copy of the session's device, gets the received file; the session is not mapped */
 void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
 				 struct igt_perfctr_device *dev);
 /* set dev.perfctr.@name */
