@@ -100,6 +100,7 @@ void igt_perfctr_sysctl(const char *name, const char *value)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/sys/dev/perfctr/%s", name);
+	igt_restore_at_exit(path);
 	fd = open(path, O_WRONLY);
 	igt_assert(fd >= 0);
 	igt_assert_eq(write(fd, value, strlen(value)), (int)strlen(value));
