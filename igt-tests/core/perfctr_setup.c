@@ -90,7 +90,7 @@ static void rule_tests(void)
 	     s->params.request_count = 0);
 	RULE("setup-count-beyond", "there are at most max_requests requests", E2BIG,
 	     s->params.request_count = dev.info.max_requests + 1);
-	RULE("setup-stride-short", "a stride has at least the size of the first request's structure", EINVAL,
+	RULE("setup-stride-short", "a stride has at least the size of a request", EINVAL,
 	     s->params.request_stride = sizeof(s->requests[0]) - 8);
 	RULE("setup-stride-odd", "a stride is a multiple of 8", EINVAL,
 	     s->params.request_stride = 60);
@@ -113,8 +113,8 @@ static void rule_tests(void)
 	/* bit 0 is a place of the header, no counter */
 	RULE("setup-nothing-available", "with AVAILABLE, at least one counter must remain", EINVAL,
 	     of_mali();
-	     s->params.request_count = 1;
-	     s->requests[0].mask = 1; s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE);
+	     s->params.request_count = 1; s->requests[0].mask = 1;
+	     s->requests[0].flags = DRM_PERFCTR_REQUEST_AVAILABLE);
 	RULE("setup-request-pad", "a request's pad must be zero", EINVAL, of_mali();
 	     s->requests[1].pad = 1);
 	RULE("setup-request-pad2", "a request's second pad must be zero", EINVAL, of_mali();
@@ -132,7 +132,8 @@ static void rule_tests(void)
 	     s->requests[0].type = 63);
 	RULE("setup-type-huge", "a huge type indexes no table", ENXIO,
 	     s->requests[0].type = 0xffff);
-	RULE("setup-index-absent", "an index in a hole of the core mask is no block", ENXIO, of_mali();
+	RULE("setup-index-absent", "an index in a hole of the core mask is no block", ENXIO,
+	     of_mali();
 	     s->requests[0].index = 17);
 	RULE("setup-section-absent", "a block must have the section", ENXIO, of_mali();
 	     s->requests[0].section = 3);

@@ -144,7 +144,8 @@ bool igt_perfctr_open_any(struct igt_perfctr_device *dev)
 		memset(dev, 0, sizeof(*dev));
 		/* it keeps no other file, which would use the module */
 		dev->fd = __drm_open_driver_render(DRIVER_ANY);
-		igt_require_f(dev->fd >= 0 && has_counters(dev), "the device has no counter interface\n");
+		igt_require_f(dev->fd >= 0 && has_counters(dev),
+			      "the device has no counter interface\n");
 		igt_assert_eq(fstat(dev->fd, &node), 0);
 		dev->minor = minor(node.st_rdev);
 		igt_perfctr_describe(dev);
@@ -328,8 +329,8 @@ const struct drm_perfctr_block_span *igt_perfctr_span(const struct drm_perfctr_b
 }
 
 /*
- * Formats: none, RUNNING_TIMES, RUNNING_TIMES | PMU_IDENTITY | SPAN. Later ones only add to a block,
- * behind these.
+ * Formats: none, RUNNING_TIMES, RUNNING_TIMES | PMU_IDENTITY | SPAN. Later ones only add to a
+ * block, behind these.
  */
 static void check_format(const struct drm_perfctr_block_header *b)
 {

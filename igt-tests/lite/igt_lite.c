@@ -29,7 +29,7 @@ static struct timespec started;
 static unsigned int passed, failed, skipped;
 static pid_t children[MAX_CHILDREN];
 static unsigned int child_count;
-/* only at exit(): a signal ends the machine of whoever uses this file */
+/* only at exit(), not by a signal */
 static void (*exit_handler)(int signal);
 
 int igt_subtest_init_parse_opts(int *argc, char **argv, const char *extra_short_opts,
