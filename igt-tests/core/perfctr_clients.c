@@ -402,11 +402,12 @@ static void permission_with(uint64_t capabilities, int expected)
 
 static void permission_namespace(void)
 {
+	const int most = igt_read_int("/proc/sys/user/max_user_namespaces");
+	/* of Debian's kernels; -1 on others */
+	const int allowed = igt_read_int("/proc/sys/kernel/unprivileged_userns_clone");
+
 	igt_require_f(!access("/proc/self/ns/user", F_OK), "no user namespaces\n");
-	/* the second is Debian's; -1 where there is none */
-	igt_require_f(igt_read_int("/proc/sys/user/max_user_namespaces") &&
-			      igt_read_int("/proc/sys/kernel/unprivileged_userns_clone"),
-		      "user namespaces are forbidden\n");
+	igt_require_f(most && allowed, "user namespaces are forbidden\n");
 	igt_fork(child, 1) {
 		igt_drop_to(IGT_NOBODY, 0);
 		/* has all capabilities in the new namespace */
