@@ -26,6 +26,10 @@ read, write, SeriesError = kernel.read, kernel.write, kernel.SeriesError
 
 TESTS = "tests/perfctr"
 UAPI = "include/drm-uapi"
+# files of IGT's that change: the build, tests that no Intel machine runs, DRM's ioctls
+BUILD = "tests/meson.build"
+BLOCKLISTS = ("tests/intel-ci/i915.blocklist.txt", "tests/intel-ci/xe.blocklist.txt")
+DRM = f"{UAPI}/drm.h"
 # an IGT tree has igt.h instead
 MINIGT = "minigt.h"
 INCLUDE = re.compile(r'^#include (?:"|<drm/)([\w.]+)[">]', re.M)
@@ -67,6 +71,14 @@ def add_header(tree, name):
           re.sub(r"^(#ifndef|#define|#endif /\*) _UAPI", r"\1 ", text, flags=re.M))
 
 
+def add_ioctls(tree):
+    """To drm.h, what the series for the kernel add to it."""
+    diff = read(os.path.join(kernel.SERIES, "core", "hook.diff"))
+    hunk = re.search(r"^\+\+\+ b/include/uapi/drm/drm\.h\n(.*?)(?=^--- |\Z)", diff, re.M | re.S)[1]
+    added = "".join(line[1:] for line in hunk.splitlines(keepends=True) if line[0] == "+")
+    add(tree, DRM, added, before="/*\n * Device specific ioctls should only be")
+
+
 def add_source(tree, path):
     name = os.path.basename(path)
     text = kernel.resolve_sections(read(path)).replace(MINIGT, "igt.h")
@@ -90,11 +102,21 @@ def add_build(tree):
         text = text.replace(f"@{pattern}@", "".join(f"\n\t'{name}'," for name in names) + "\n")
     write(os.path.join(place, "meson.build"), text)
     shutil.copy(os.path.join(HERE, "test_config.json"), place)
-    path = os.path.join(tree, "tests/meson.build")
+    add(tree, BUILD, "\nsubdir('perfctr')\n", after="subdir('panthor')\n")
+    for name in BLOCKLISTS:
+        if os.path.exists(os.path.join(tree, name)):
+            add(tree, name, "igt@perfctr.*\n", after="igt@panthor.*\n")
+
+
+def add(tree, name, lines, after="", before=""):
+    """To a file of IGT's, unless it has them."""
+    path = os.path.join(tree, name)
     text = read(path)
-    if "subdir('perfctr')" not in text:
-        write(path, re.sub(r"^subdir\('panthor'\)\n", r"\g<0>\nsubdir('perfctr')\n", text,
-                           flags=re.M))
+    if lines in text:
+        return
+    if after + before not in text:
+        raise SeriesError(f"{name} of IGT has no place for ours: no {after + before!r}")
+    write(path, text.replace(after + before, after + lines + before, 1))
 
 
 def build():
@@ -105,8 +127,13 @@ def build():
 def check_tree(tree):
     """int igt_main() and igt_fixture() are newer than IGT 2.2."""
     core = os.path.join(tree, "lib/igt_core.h")
-    if not os.path.exists(core) or "define igt_fixture()" not in read(core):
-        raise SeriesError(f"{tree}: no tree of IGT after 2.2: lib/igt_core.h lacks igt_fixture()")
+    if not os.path.isdir(tree):
+        raise SeriesError(f"{tree}: no such directory")
+    if not os.path.exists(core):
+        raise SeriesError(f"{tree}: no source tree of igt-gpu-tools, which has lib/igt_core.h")
+    if "define igt_fixture()" not in read(core):
+        raise SeriesError(f"{tree}: an IGT of 2.2 or before, whose lib/igt_core.h has no "
+                          "igt_fixture(): git pull")
 
 
 def run(main):

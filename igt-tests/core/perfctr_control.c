@@ -383,8 +383,6 @@ int igt_main()
 	exact_tests();
 	beside_tests();
 
-	igt_fixture() {
-		igt_restore_power(&dev);
+	igt_fixture()
 		igt_perfctr_close(&dev);
-	}
 }

@@ -7,14 +7,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -63,6 +61,7 @@ static unsigned int sessions(void)
 
 	snprintf(path, sizeof(path), "/sys/kernel/debug/dri/%d/perfctr_sessions", dev.minor);
 	f = fopen(path, "re");
+	igt_require_f(f, "no %s\n", path);
 	if (f) {
 		lines = count_lines(f);
 		fclose(f);
@@ -557,17 +556,13 @@ static void end_tests(void)
 		const unsigned int others = sessions();
 
 		for (unsigned int round = 0; round < 4; round++) {
-			pid_t pid = fork();
-
-			igt_assert_lte(0, pid);
-			if (!pid)
+			igt_fork(child, 1)
 				sample_for_ever();
 			while (sessions() < others + KILLED_SESSIONS)
 				igt_sleep_ms(1);
 			/* somewhere in a command */
 			usleep(round * 777);
-			kill(pid, SIGKILL);
-			igt_assert_eq(waitpid(pid, NULL, 0), pid);
+			igt_kill_and_wait();
 			igt_assert_eq(sessions(), others);
 		}
 	}

@@ -610,5 +610,5 @@ int igt_main()
 	reset_tests();
 	lost_tests();
 	igt_fixture()
-		igt_restore_power(&dev);
+		igt_perfctr_close(&dev);
 }

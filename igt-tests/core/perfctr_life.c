@@ -7,13 +7,11 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -136,20 +134,16 @@ static void forked(void)
 	int go[2], reader;
 	struct pollfd p = { .events = POLLIN };
 	char byte;
-	pid_t pid;
 
 	igt_assert_eq(pipe(go), 0);
 	igt_perfctr_begin_with(&s, &dev, 16, 0);
 	reader = igt_perfctr_session_reader(&s);
-	pid = fork();
-	igt_assert_lte(0, pid);
-	if (!pid) {
+	igt_fork(child, 1) {
 		close(go[1]);
+		igt_assert_eq(igt_perfctr_sample(&s, 11), 0);
 		/* until the parent closes its end */
-		if (igt_perfctr_sample(&s, 11) || read(go[0], &byte, 1) ||
-		    igt_perfctr_sample(&s, 12))
-			_exit(1);
-		_exit(0);
+		igt_assert_eq(read(go[0], &byte, 1), 0);
+		igt_assert_eq(igt_perfctr_sample(&s, 12), 0);
 	}
 	close(go[0]);
 	igt_perfctr_wait_unread(&s, 1);
@@ -163,7 +157,7 @@ static void forked(void)
 	igt_assert_eq(poll(&p, 1, 10000), 1);
 	igt_assert(p.revents & POLLHUP);
 	igt_assert_eq_u32(s.control->state, DRM_PERFCTR_RING_DEAD);
-	igt_assert_eq(waitpid(pid, NULL, 0), pid);
+	igt_waitchildren();
 	igt_assert_eq(igt_perfctr_drain(&s), 3);
 	igt_assert_eq_u64(s.last.user_data, 12);
 	igt_perfctr_session_close(&s);
@@ -207,12 +201,9 @@ static void killed_in_open(void)
 	for (unsigned int i = 0; i < 40; i++) {
 		int ready[2];
 		char byte;
-		pid_t pid;
 
 		igt_assert_eq(pipe(ready), 0);
-		pid = fork();
-		igt_assert_lte(0, pid);
-		if (!pid) {
+		igt_fork(child, 1) {
 			igt_perfctr_session_init(&s, &dev);
 			s.params.request_count = 1;
 			igt_assert_eq(igt_perfctr_session_check(&s), 0);
@@ -230,8 +221,7 @@ static void killed_in_open(void)
 		igt_assert_eq(read(ready[0], &byte, 1), 1);
 		close(ready[0]);
 		usleep(i * 377);
-		kill(pid, SIGKILL);
-		igt_assert_eq(waitpid(pid, NULL, 0), pid);
+		igt_kill_and_wait();
 	}
 	igt_await_core_users(users);
 }

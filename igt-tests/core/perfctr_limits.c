@@ -19,7 +19,7 @@
 #include "igt_raw.h"
 #include "igt_sys.h"
 
-#define PAGE 4096
+#define PAGE ((unsigned int)getpagesize())
 #define MOST 256
 /* sessions of an unprivileged user, of all of them on a device */
 #define USER_SESSIONS 4
@@ -191,7 +191,8 @@ static void user_memory(void)
 		char kib[16];
 
 		/* a page less than two rings with their control areas */
-		snprintf(kib, sizeof(kib), "%u", 2 * (slots * stride / 1024 + PAGE / 1024) - 4);
+		snprintf(kib, sizeof(kib), "%u",
+			 2 * (slots * stride / 1024 + PAGE / 1024) - PAGE / 1024);
 		igt_perfctr_sysctl("max_user_ring_kb", kib);
 		igt_perfctr_reopen(&mine, &dev);
 		igt_drop_to(IGT_NOBODY, 0);
@@ -364,7 +365,7 @@ static long long find_key(const char *text, const char *key)
 
 static struct fdinfo read_fdinfo(int fd)
 {
-	char text[1024];
+	char text[IGT_FDINFO_BYTES];
 
 	igt_read_fdinfo(fd, text);
 	return (struct fdinfo){
@@ -412,7 +413,7 @@ static void fdinfo_shows(void)
 {
 	struct igt_perfctr_session s, busy;
 	const unsigned int set = set_or_primary(DRM_PERFCTR_SET_SECONDARY);
-	char text[1024], name[80];
+	char text[IGT_FDINFO_BYTES], name[80];
 	long long kib;
 
 	if (dev.info.features & DRM_PERFCTR_FEATURE_PMU) {

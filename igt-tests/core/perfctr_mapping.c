@@ -22,7 +22,8 @@
 #include "igt_perfctr.h"
 #include "igt_sys.h"
 
-#define PAGE 4096u
+#define PAGE ((unsigned int)getpagesize())
+#define PAGE_MAX 65536
 #define RW (PROT_READ | PROT_WRITE)
 
 static struct igt_perfctr_device dev;
@@ -127,7 +128,7 @@ static void private_refused(void)
 static void beyond_refused(void)
 {
 	/* the low 32 bits are valid, or the sum with the length wraps */
-	static const uint64_t far[] = {
+	const uint64_t far[] = {
 		1ull << 32, (1ull << 32) + PAGE, 1ull << 44, 1ull << 62, 0x7ffffffffffff000,
 	};
 	uint64_t end;
@@ -176,7 +177,7 @@ static void not_a_file_to_read(void)
 
 static void zeroed(void)
 {
-	static const uint8_t zeroes[PAGE];
+	static const uint8_t zeroes[PAGE_MAX];
 	struct drm_perfctr_ring_control first;
 
 	for (unsigned int i = 0; i < 8; i++) {

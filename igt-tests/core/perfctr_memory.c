@@ -325,6 +325,7 @@ static void no_descriptor(void)
 	const unsigned int sessions = listed_sessions();
 	struct drm_perfctr_status status;
 	struct rlimit old, none;
+	unsigned int i;
 
 	open.layout = (uintptr_t)&layout;
 	open.layout_size = sizeof(layout);
@@ -333,7 +334,7 @@ static void no_descriptor(void)
 	none = old;
 	none.rlim_cur = 0;
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
-	for (unsigned int i = 0; i < REPEATS; i++) {
+	for (i = 0; i < REPEATS; i++) {
 		if (open_as_user(&open) != -EMFILE)
 			break;
 		if (igt_perfctr_ioctl(s.fd, DRM_PERFCTR_IOCTL_READER, NULL) != -EMFILE)
@@ -341,6 +342,7 @@ static void no_descriptor(void)
 	}
 	status = igt_perfctr_status(&s);
 	igt_assert_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
+	igt_assert_eq_u32(i, REPEATS);
 	igt_assert_eq_u32(layout.slots, 0);
 	/* control area and slots */
 	igt_assert_eq_u32(status.readers, 2);

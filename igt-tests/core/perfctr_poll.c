@@ -6,11 +6,9 @@
  */
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "minigt.h"
@@ -321,19 +319,15 @@ static uint64_t count_periods_beside(unsigned int sets, bool by_eventfd)
 	uint64_t periods;
 	int ready[2];
 	char byte;
-	pid_t pid;
 
 	igt_assert_eq(pipe(ready), 0);
-	pid = fork();
-	igt_assert_lte(0, pid);
-	if (!pid)
+	igt_fork(child, 1)
 		have_waiters(ready[1], sets, by_eventfd);
 	close(ready[1]);
 	igt_assert_eq(read(ready[0], &byte, 1), 1);
 	close(ready[0]);
 	periods = count_periods();
-	kill(pid, SIGKILL);
-	igt_assert_eq(waitpid(pid, NULL, 0), pid);
+	igt_kill_and_wait();
 	return periods;
 }
 

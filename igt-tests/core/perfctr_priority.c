@@ -83,7 +83,7 @@ static void call_everything(unsigned int number)
 {
 	struct igt_perfctr_device mine;
 	struct igt_perfctr_session s;
-	char fdinfo[1024];
+	char fdinfo[IGT_FDINFO_BYTES];
 
 	igt_attack_drop(&mine, &dev, number % 2);
 	if (setpriority(PRIO_PROCESS, 0, 19))

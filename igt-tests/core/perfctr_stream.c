@@ -420,7 +420,7 @@ static void stop_visible(void)
 	igt_assert_eq(pthread_join(thread, NULL), 0);
 	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/enable", "0");
 	igt_require_write(IGT_TRACING "events/kprobes/perfctr_stop/trigger", "!stacktrace");
-	igt_require_write(IGT_TRACING "kprobe_events", "");
+	igt_require_write(IGT_TRACING "kprobe_events", "-:perfctr_stop");
 	igt_assert_eq_u32(w.wrong, 0);
 	igt_perfctr_session_close(&w.s);
 }

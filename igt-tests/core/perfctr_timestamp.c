@@ -256,5 +256,5 @@ int igt_main()
 	igt_describe("QUERY does not resume a suspended device");
 	igt_subtest("timestamp-query-asleep") query_while_asleep();
 	igt_fixture()
-		igt_restore_power(&dev);
+		igt_perfctr_close(&dev);
 }

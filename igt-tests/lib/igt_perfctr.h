@@ -18,6 +18,7 @@
 
 #define IGT_PERFCTR_MAX_BLOCKS 80
 #define IGT_PERFCTR_MAX_REQUESTS 16
+#define IGT_FDINFO_BYTES 4096
 
 /* errno of a command on a session that another thread has ended */
 #define IGT_PERFCTR_ENDED EBADF
@@ -78,7 +79,10 @@ struct igt_perfctr_session {
 
 /* opens the render node of @driver; false: there is none */
 bool igt_perfctr_open(struct igt_perfctr_device *dev, const char *driver);
-/* opens a GPU whose counts are known, else any with counters; in an IGT tree: that of --device */
+/*
+ * opens a GPU whose counts are known, else any with counters; in an IGT tree: that of --device.
+ * Skips without root.
+ */
 bool igt_perfctr_open_any(struct igt_perfctr_device *dev);
 /* opens the node of a device by its name in sysfs */
 bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device);
@@ -86,7 +90,7 @@ bool igt_perfctr_open_device(struct igt_perfctr_device *dev, const char *device)
 void igt_perfctr_reopen(struct igt_perfctr_device *dev, const struct igt_perfctr_device *other);
 void igt_perfctr_close(struct igt_perfctr_device *dev);
 /* what fdinfo says about a file of this process */
-void igt_read_fdinfo(int fd, char text[1024]);
+void igt_read_fdinfo(int fd, char text[IGT_FDINFO_BYTES]);
 /* query device and blocks again */
 void igt_perfctr_describe(struct igt_perfctr_device *dev);
 

@@ -5,7 +5,7 @@
 
 #include "igt_perfctr.h"
 
-/* The kernel's own header has no macros that take the number from fdinfo. */
+/* drm.h has DRM_IOCTL_PERFCTR_*, with fixed numbers; these take that of fdinfo. */
 #ifndef DRM_PERFCTR_IOCTL_QUERY
 #define DRM_PERFCTR_IOCTL_QUERY(nr) _IOWR(DRM_IOCTL_BASE, (nr), struct drm_perfctr_query)
 #define DRM_PERFCTR_IOCTL_OPEN(nr) _IOW(DRM_IOCTL_BASE, (nr) + 1, struct drm_perfctr_open)

@@ -75,7 +75,6 @@ void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
 				 struct igt_perfctr_device *dev)
 {
 	igt_assert_eq(recv(socket, s, sizeof(*s), MSG_WAITALL), (ssize_t)sizeof(*s));
-	*dev = *s->dev;
 	dev->fd = igt_receive_fd(socket);
 	s->dev = dev;
 	s->fd = igt_receive_fd(socket);
@@ -101,6 +100,7 @@ void igt_perfctr_sysctl(const char *name, const char *value)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/sys/dev/perfctr/%s", name);
+	igt_restore_at_exit(path);
 	fd = open(path, O_WRONLY);
 	igt_assert(fd >= 0);
 	igt_assert_eq(write(fd, value, strlen(value)), (int)strlen(value));

@@ -8,8 +8,8 @@
 int igt_small_open(const struct igt_perfctr_device *dev)
 {
 	struct drm_perfctr_block_request request = {
-		.type = DRM_PERFCTR_MALI_BLOCK_TILER,
-		.index = DRM_PERFCTR_INDEX_ALL,
+		.type = dev->blocks[0].type,
+		.index = dev->blocks[0].index,
 		.flags = DRM_PERFCTR_REQUEST_AVAILABLE,
 		.mask = ~0ull,
 	};

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,7 +35,7 @@ void igt_sleep_ms(unsigned int ms)
 
 int igt_write(const char *path, const char *text)
 {
-	int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 	int ret;
 
 	if (fd < 0)
@@ -42,6 +43,53 @@ int igt_write(const char *path, const char *text)
 	ret = write(fd, text, strlen(text)) == (ssize_t)strlen(text) ? 0 : -errno;
 	close(fd);
 	return ret;
+}
+
+/* of a device that is not bound to a driver; empty: it is */
+static char bound[80], bind_file[PATH_MAX + 8];
+
+static struct {
+	char path[128], text[48];
+} at_exit[16];
+static unsigned int at_exit_count;
+
+/* the last one first: a probe is disabled before it is removed */
+static void restore(int signal)
+{
+	if (*bound)
+		igt_write(bind_file, bound);
+	while (at_exit_count) {
+		at_exit_count--;
+		igt_write(at_exit[at_exit_count].path, at_exit[at_exit_count].text);
+	}
+}
+
+void igt_write_at_exit(const char *path, const char *text)
+{
+	for (unsigned int i = 0; i < at_exit_count; i++)
+		if (!strcmp(at_exit[i].path, path) && !strcmp(at_exit[i].text, text))
+			return;
+	igt_assert_lt(at_exit_count, ARRAY_SIZE(at_exit));
+	snprintf(at_exit[at_exit_count].path, sizeof(at_exit[0].path), "%s", path);
+	snprintf(at_exit[at_exit_count].text, sizeof(at_exit[0].text), "%s", text);
+	at_exit_count++;
+	igt_install_exit_handler(restore);
+}
+
+void igt_restore_at_exit(const char *path)
+{
+	char text[48];
+	FILE *f;
+
+	for (unsigned int i = 0; i < at_exit_count; i++)
+		if (!strcmp(at_exit[i].path, path))
+			return;
+	f = fopen(path, "re");
+	if (!f)
+		return;
+	if (fgets(text, sizeof(text), f))
+		igt_write_at_exit(path, text);
+	fclose(f);
 }
 
 void igt_require_write(const char *path, const char *text)
@@ -87,6 +135,7 @@ void igt_write_int(const char *path, int value)
 	char text[16];
 
 	snprintf(text, sizeof(text), "%d\n", value);
+	igt_restore_at_exit(path);
 	igt_assert_eq(igt_write(path, text), 0);
 }
 
@@ -240,6 +289,7 @@ int igt_power_try(const struct igt_perfctr_device *dev, const char *how)
 
 void igt_power(const struct igt_perfctr_device *dev, const char *how)
 {
+	igt_restore_at_exit(power_file(dev, "control"));
 	igt_require_write(power_file(dev, "control"), how);
 }
 
@@ -259,45 +309,36 @@ void igt_await_suspend(const struct igt_perfctr_device *dev)
 void igt_suspend(const struct igt_perfctr_device *dev)
 {
 	igt_power(dev, "auto");
+	igt_require_f(!igt_power_is(dev, "unsupported"), "no runtime PM\n");
 	igt_await_suspend(dev);
 }
 
-static char power_before[16];
-
 void igt_hold_power(const struct igt_perfctr_device *dev)
 {
-	if (access(power_file(dev, "control"), W_OK))
-		return;
-	snprintf(power_before, sizeof(power_before), "%s", power_word(dev, "control"));
-	igt_power(dev, "on");
+	if (!access(power_file(dev, "control"), W_OK))
+		igt_power(dev, "on");
 }
-
-void igt_restore_power(const struct igt_perfctr_device *dev)
-{
-	if (*power_before)
-		igt_power(dev, power_before);
-}
-
-static char driver[PATH_MAX], bound[80];
 
 void igt_unbind(const struct igt_perfctr_device *dev)
 {
-	char path[PATH_MAX + 8];
+	char path[PATH_MAX + 8], name[80], driver[PATH_MAX];
 
-	snprintf(bound, sizeof(bound), "%.64s", igt_device_name(dev));
+	snprintf(name, sizeof(name), "%.64s", igt_device_name(dev));
 	link_of(dev, "driver", driver);
 	snprintf(path, sizeof(path), "%s/unbind", driver);
-	igt_require_write(path, bound);
+	snprintf(bind_file, sizeof(bind_file), "%s/bind", driver);
+	igt_require_f(!access(path, W_OK), "%s: %s\n", path, strerror(errno));
+	igt_install_exit_handler(restore);
+	memcpy(bound, name, sizeof(bound));
+	igt_assert_eq(igt_write(path, name), 0);
 }
 
 void igt_bind_again(struct igt_perfctr_device *dev)
 {
-	char path[PATH_MAX + 8];
-
 	igt_perfctr_close(dev);
-	snprintf(path, sizeof(path), "%s/bind", driver);
-	igt_assert_eq(igt_write(path, bound), 0);
+	igt_assert_eq(igt_write(bind_file, bound), 0);
 	igt_assert(igt_perfctr_open_device(dev, bound));
+	*bound = '\0';
 }
 
 static const char *trace_file(const char *event, const char *name)
@@ -311,8 +352,11 @@ static const char *trace_file(const char *event, const char *name)
 void igt_trace_begin(const char *event, const char *filter)
 {
 	igt_require_f(!access(trace_file(event, "enable"), W_OK), "no trace event %s\n", event);
+	igt_write_at_exit(trace_file(event, "filter"), "0");
+	igt_write_at_exit(trace_file(event, "enable"), "0");
 	igt_assert_eq(igt_write(trace_file(event, "filter"), filter), 0);
-	igt_assert_eq(igt_write(IGT_TRACING "trace", "\n"), 0);
+	/* empties it */
+	close(open(IGT_TRACING "trace", O_WRONLY | O_TRUNC | O_CLOEXEC));
 	igt_assert_eq(igt_write(trace_file(event, "enable"), "1"), 0);
 }
 
@@ -339,6 +383,12 @@ unsigned int igt_trace_end(const char *event, const char *text, unsigned int *ha
 	}
 	fclose(f);
 	return count;
+}
+
+void igt_kill_and_wait(void)
+{
+	igt_kill_children(SIGKILL);
+	igt_assert_eq(__igt_waitchildren(), 128 + SIGKILL);
 }
 
 int igt_module_users(const char *module)

@@ -27,6 +27,9 @@ int igt_read_int(const char *path);
 bool igt_debugfs_number(const struct igt_perfctr_device *dev, const char *file, const char *name,
 			uint64_t *value);
 void igt_write_int(const char *path, int value);
+/* when the program ends, also by a signal: write @text, or what the file has at the first call */
+void igt_write_at_exit(const char *path, const char *text);
+void igt_restore_at_exit(const char *path);
 /* files and directories in a directory, but hidden ones */
 unsigned int igt_entries(const char *path);
 /* open descriptors of this process */
@@ -35,6 +38,9 @@ unsigned int igt_open_files(void);
 bool igt_perfctr_add_ucf(struct igt_perfctr_session *s);
 /* add @counters of its PMU, in blocks of up to 16 with different filters */
 void igt_perfctr_add_ucf_counters(struct igt_perfctr_session *s, unsigned int counters);
+
+/* kill what igt_fork() made, which must not have ended by itself */
+void igt_kill_and_wait(void);
 
 /* references to a module, but those of the modules that call it; negative: it is built in */
 int igt_module_users(const char *module);
@@ -53,7 +59,7 @@ uint64_t igt_sampler_ns(const struct igt_perfctr_device *dev, uint64_t *times);
 
 /*
  * @how: "auto" suspends an idle device, "on" keeps it active. The first returns 0 or -errno, the
- * second skips on kernels without runtime PM.
+ * second skips on kernels without runtime PM, and is undone at the program's end.
  */
 int igt_power_try(const struct igt_perfctr_device *dev, const char *how);
 void igt_power(const struct igt_perfctr_device *dev, const char *how);
@@ -62,11 +68,13 @@ bool igt_power_is(const struct igt_perfctr_device *dev, const char *status);
 /* wait until it is suspended, the second with "auto" before; fails after ten seconds */
 void igt_await_suspend(const struct igt_perfctr_device *dev);
 void igt_suspend(const struct igt_perfctr_device *dev);
-/* "on" for a program, and what it was before at the program's end */
+/* "on" for a program; at its end power/control is what it was before the first change */
 void igt_hold_power(const struct igt_perfctr_device *dev);
-void igt_restore_power(const struct igt_perfctr_device *dev);
 
-/* unplug the device; then bind and open it again, which closes the file */
+/*
+ * Unplug the device; then bind and open it again, which closes the file. At the program's end it is
+ * bound in any case.
+ */
 void igt_unbind(const struct igt_perfctr_device *dev);
 void igt_bind_again(struct igt_perfctr_device *dev);
 
@@ -105,10 +113,10 @@ void igt_send_fd(int socket, int fd);
 int igt_receive_fd(int socket);
 /* pass an open session, and the file of its device, to another process */
 void igt_perfctr_session_send(int socket, const struct igt_perfctr_session *s);
-/* @dev gets the received file; the session is not mapped */
+/* @dev, a copy of the session's device, gets the received file; the session is not mapped */
 void igt_perfctr_session_receive(int socket, struct igt_perfctr_session *s,
 				 struct igt_perfctr_device *dev);
-/* set dev.perfctr.@name */
+/* set dev.perfctr.@name until the program ends */
 void igt_perfctr_sysctl(const char *name, const char *value);
 /* reset the limits of unprivileged users to their defaults */
 void igt_perfctr_default_limits(void);

@@ -45,8 +45,11 @@ _Noreturn void __igt_fail_assert(const char *domain, const char *file, int line,
 void igt_log(const char *domain, enum igt_log_level level, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void igt_kmsg(const char *format, ...) __attribute__((format(printf, 1, 2)));
+void igt_install_exit_handler(void (*handler)(int signal));
 bool __igt_fork(void);
 void igt_waitchildren(void);
+void igt_kill_children(int signal);
+int __igt_waitchildren(void);
 
 #define minigt_cat2(x, y) x##y
 #define minigt_cat(x, y) minigt_cat2(x, y)

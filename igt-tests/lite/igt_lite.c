@@ -4,6 +4,7 @@
  * what the runner reads.
  */
 #include <errno.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -28,6 +29,8 @@ static struct timespec started;
 static unsigned int passed, failed, skipped;
 static pid_t children[MAX_CHILDREN];
 static unsigned int child_count;
+/* only at exit(), not by a signal */
+static void (*exit_handler)(int signal);
 
 int igt_subtest_init_parse_opts(int *argc, char **argv, const char *extra_short_opts,
 				const struct option *extra_long_opts, const char *help_str,
@@ -143,6 +146,19 @@ void igt_success(void)
 	siglongjmp(igt_subtest_jmpbuf, 1);
 }
 
+static void call_exit_handler(void)
+{
+	if (exit_handler)
+		exit_handler(0);
+}
+
+void igt_install_exit_handler(void (*handler)(int signal))
+{
+	if (!exit_handler)
+		atexit(call_exit_handler);
+	exit_handler = handler;
+}
+
 void igt_exit(void)
 {
 	exit(list_only ? 0 : failed ? STATUS_FAILURE : passed || !skipped ? 0 : STATUS_SKIP);
@@ -239,19 +255,34 @@ bool __igt_fork(void)
 	}
 	in_child = true;
 	child_count = 0;
+	exit_handler = NULL;
 	return true;
 }
 
-void igt_waitchildren(void)
+void igt_kill_children(int signal)
 {
-	bool good = true;
+	for (unsigned int i = 0; i < child_count; i++)
+		kill(children[i], signal);
+}
+
+/* the first status that is not 0, as a shell's */
+int __igt_waitchildren(void)
+{
+	int result = 0;
 
 	while (child_count) {
 		int status;
 
-		if (waitpid(children[--child_count], &status, 0) < 0 || status)
-			good = false;
+		if (waitpid(children[--child_count], &status, 0) < 0)
+			status = STATUS_FAILURE << 8;
+		if (!result)
+			result = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 	}
-	if (!good)
+	return result;
+}
+
+void igt_waitchildren(void)
+{
+	if (__igt_waitchildren())
 		__igt_fail_assert(NULL, __FILE__, __LINE__, __func__, "children succeed", NULL);
 }

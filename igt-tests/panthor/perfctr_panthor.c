@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "minigt.h"
 #include "igt_control.h"
@@ -100,8 +101,10 @@ static void buffer_tests(void)
 
 int igt_main()
 {
-	igt_fixture()
-		igt_require(igt_perfctr_open_any(&dev) && !strcmp(dev.driver, "panthor"));
+	igt_fixture() {
+		igt_require_f(!geteuid(), "needs root\n");
+		igt_require_f(igt_perfctr_open(&dev, "panthor"), "no panthor with counters\n");
+	}
 
 	query_tests();
 	buffer_tests();

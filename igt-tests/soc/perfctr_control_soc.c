@@ -166,8 +166,6 @@ int igt_main()
 	shape_tests();
 	imported_test();
 
-	igt_fixture() {
-		igt_restore_power(&dev);
+	igt_fixture()
 		igt_perfctr_close(&dev);
-	}
 }
