@@ -491,6 +491,8 @@ static bool unplug_in_reset(bool sampling)
 
 static void lost_reset(void)
 {
+	/* a sleep is of ticks, of which a busy host delivers some late and at once */
+	const uint64_t least_ns = 270 * MS;
 	struct igt_perfctr_session after_it;
 	uint64_t reset_ns;
 	struct beside b;
@@ -507,13 +509,13 @@ static void lost_reset(void)
 	igt_assert_eq(igt_perfctr_start(&after_it, 0), 0);
 	igt_assert_eq(igt_perfctr_sample(&b.manual, 0), 0);
 	drain_beside(&b);
-	igt_assert_lte_u64(300 * MS, b.manual.last.lost_ns);
+	igt_assert_lte_u64(least_ns, b.manual.last.lost_ns);
 	igt_perfctr_finish(&after_it);
 	igt_assert_eq_u64(after_it.lost_ns, 0);
 	igt_assert(!(after_it.flags & DRM_PERFCTR_SAMPLE_RESET));
 	igt_perfctr_session_close(&after_it);
 	igt_sleep_ms(50);
-	end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, 300 * MS);
+	end_beside(&b, DRM_PERFCTR_SAMPLE_RESET, least_ns);
 	igt_assert_eq_u64(b.manual.last.lost_ns, 0);
 	igt_assert(!(b.manual.last.flags & DRM_PERFCTR_SAMPLE_RESET));
 	/* the loss is at most the time since the last sample before the reset */
