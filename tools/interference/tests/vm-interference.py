@@ -166,7 +166,11 @@ def nothing_is_reported_without_evidence():
 def time_passes_again():
     """a second run does not disturb the first one; if what steps time is killed, time passes, and
     there is no report"""
-    with subprocess.Popen(["perfctr", "interference"], stdout=subprocess.DEVNULL,
+    name = os.path.join(WORK, "first.json")
+    # without steps one aggressor takes as long as all with them
+    write(name, json.dumps(builtin(task=GPU + "bytes=6400000", jobs=2, runs=2, aggressors=aggressor(
+        "copy write initiator=cpu bytes=4Gi window=256 rate={LEVEL}", RATES))))
+    with subprocess.Popen(["perfctr", "interference", name], stdout=subprocess.DEVNULL,
                           stderr=subprocess.PIPE, text=True) as first:
         children = f"/proc/{first.pid}/task/{first.pid}/children"
         harness.wait_for(lambda: contents(children), "no process steps time")
