@@ -85,6 +85,21 @@ def published_kernels():
 
 
 @test
+def progress_on_a_terminal():
+    """a terminal shows each run while it is measured; elsewhere -v does, and nothing without it"""
+    words = "perfctr", "validate", "--runs", "2", "-o", "/dev/null", "xavier-gpu"
+    runs = [f"xavier-gpu: run {n} of 2 on " for n in (1, 2)]
+
+    def shown(lines):
+        return [line for line in lines if " of 2 on " in line]
+    lines = shown(harness.lines_in_columns(80, *words, errors=True))
+    check(len(lines) == 2 and all(map(str.startswith, lines, runs)), f"{lines}")
+    check(not shown(harness.run(*words).stderr.splitlines()), "without a terminal")
+    lines = shown(harness.run(*words, "-v").stderr.splitlines())
+    check(len(lines) == 2, f"-v: {lines}")
+
+
+@test
 def documented_profile():
     """the same campaign on a device that counts as documented: events with a counter are trusted"""
     choose("profile", "documented")
