@@ -948,6 +948,10 @@ def devices_are_apart():
     cut = run("report", write("cut.cap", two_devices(False)))
     check(b"renderD129: recording was not finished" in cut.stderr and
           cut.stderr.count(b"not finished") == 1, f"{cut.stderr}")
+    sides = json.loads(run("diff", "-j", path("two.cap"), path("two.cap")).stdout)
+    check([[c["device"]["driver"] for c in sides[side]["sessions"]] for side in "ab"] ==
+          [["testdriver", "otherdriver"]] * 2, f"{sides['a']}")
+    check(all(c["change"] in (0, None) for c in sides["changes"]), f"{sides['changes']}")
     page = json.loads(read_page(path("two.cap"))[0].data)
     check([s["from"][0] for s in page["sessions"]] == [0, 5 * MS], f"{page['sessions']}")
     # markers at samples of the first: those of the other by their middle
