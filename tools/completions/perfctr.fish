@@ -32,6 +32,6 @@ complete -c perfctr -n __perfctr_begins -f -a '(perfctr --help 2>/dev/null |
 complete -c perfctr -n __perfctr_is_option -f -a '(__perfctr_options)'
 complete -c perfctr -n '__perfctr_follows -e --event' -f -a '(__perfctr_events)'
 complete -c perfctr -n '__perfctr_follows -d --device' -f \
-    -a '(printf "%s\n" local (path basename /dev/dri/renderD* 2>/dev/null))'
+    -a '(printf "%s\n" local all (path basename /dev/dri/renderD* 2>/dev/null))'
 complete -c perfctr -n '__perfctr_follows -f --format' -f -a 'perfetto csv json'
 complete -c perfctr -n '__perfctr_follows --view' -f -a 'overview gpu memory pcie links'

@@ -87,6 +87,24 @@ completes_events() {
 	done
 }
 
+# A name of the machine is no program of the shell.
+completes_as_text() {
+	local words stub=$build/test/completion
+	rm -rf "$stub"
+	mkdir -p "$stub"
+	printf '#!/bin/sh\necho "  a/\$(>%s/ran)/ text"; echo "  ab/ text"\n' "$stub" >"$stub/perfctr"
+	chmod +x "$stub/perfctr"
+	# shellcheck disable=SC2034 # bash's own variables of completion
+	words=$(COMP_WORDBREAKS=: PATH=$stub:$PATH bash -c '
+		complete() { :; }; compopt() { :; }
+		. "$0"; COMP_WORDS=(perfctr stat -e x,a); COMP_CWORD=3; _perfctr
+		printf "%s\n" "${COMPREPLY[@]}"' "$top/tools/completions/perfctr")
+	if [ -e "$stub/ran" ] || [ "$words" != "x,a/\$(>$stub/ran)/"$'\n'x,ab/ ]; then
+		echo "$words"
+		return 1
+	fi
+}
+
 rejects_nonsense() {
 	local text wanted="perfctr $1: unknown or incomplete option --no-such-option"
 	text=$("$perfctr" "$1" --no-such-option </dev/null 2>&1)
@@ -229,7 +247,7 @@ finds_programs() {
 
 mapfile -t commands < <("$perfctr" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
 [ ${#commands[@]} -gt 5 ] || { echo "Bail out! commands: ${commands[*]}"; exit 1; }
-echo "1..$((${#commands[@]} * 7 + 12))"
+echo "1..$((${#commands[@]} * 7 + 13))"
 for command in "${commands[@]}"; do
 	check "$command: help fits a screen" help_fits "$command"
 	check "$command: help lists the exit statuses" says_exit_status "$command"
@@ -240,6 +258,7 @@ for command in "${commands[@]}"; do
 	done
 	check "$command: an unknown option is status 2" rejects_nonsense "$command"
 done
+check "completion in bash: events as text" completes_as_text
 in_shell fish "completion in fish: events, devices, formats" completes_events
 check "the manual pages are well-formed" man_is_well_formed
 check "the overview fits a screen too" sh -c "[ \$('$perfctr' --help | wc -l) -le $lines ]"
