@@ -79,6 +79,15 @@ static const char *below(const char *path, const char *mount)
 									       NULL;
 }
 
+/* Whether a path goes up: a folder of it is "..". */
+static bool goes_up(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "..")); at += 2)
+		if ((at == path || at[-1] == '/') && (at[2] == '/' || !at[2]))
+			return true;
+	return false;
+}
+
 /*
  * The path of a cgroup in its hierarchy. Return: NULL, it is none.
  * @in: set to the mount that an absolute path names, NULL: it is relative
@@ -96,9 +105,8 @@ static const char *relative(const struct mounts *m, const char *text, const char
 			*in = mounts[n];
 			path = below(text, mounts[n]);
 		}
-	return path && *path && *path != '/' && !strstr(path, "..") && strlen(path) <= MAX_PATH ?
-		       path :
-		       NULL;
+	return path && *path && *path != '/' && !goes_up(path) && strlen(path) <= MAX_PATH ? path :
+											     NULL;
 }
 
 bool cgroup_is_path(const char *text)
