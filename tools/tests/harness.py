@@ -11,7 +11,15 @@ import termios
 import time
 import urllib.request
 
+try:
+    import jsonschema
+except ImportError:  # a machine of the test has it; a guest that boots something else may not
+    jsonschema = None
+
 TESTS = []
+SCHEMA = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../schema/perfctr.json")
+VALIDATORS = {}
+MOST_CHECKED = 300_000
 NOBODY = 65534
 ERROR_LINES = 40
 # the kernel's drivers of the virtual SoC's PMUs are built for x86, from 6.12 on
@@ -44,6 +52,37 @@ def drop(uid=NOBODY, groups=()):
     return now
 
 
+def check_schema(words, text):
+    """All that any test gets as JSON is what tools/schema says; the schema allows nothing else."""
+    name, lines = words[0], words[0] == "export" or "--jsonl" in words
+    documents = [json.loads(part) for part in (text.splitlines() if lines else [text])]
+    if isinstance(documents[0], list):
+        documents = documents[0]
+    for document in documents:
+        kind = (name + "_line" if name == "stat" and lines else
+                name + "_check" if "mistakes" in document else
+                name + "_groups" if name == "diff" and "groups" in document else name)
+        if kind not in VALIDATORS:
+            with open(SCHEMA, encoding="utf-8") as f:
+                schema = json.load(f)
+            VALIDATORS[kind] = jsonschema.Draft202012Validator(
+                {"$ref": f"#/$defs/{kind}", "$defs": schema["$defs"]})
+        for error in VALIDATORS[kind].iter_errors(document):
+            raise AssertionError(f"{kind}: {list(error.absolute_path)}: {error.message[:300]} "
+                                 f"{[e.message[:200] for e in error.context[:3]]}")
+
+
+def check_output(command, output):
+    """Check what a command printed, if it is JSON that tools/schema describes."""
+    words = command[1:] or ("",)
+    has_schema = (words[:3] == ("export", "-f", "json") or
+                  words[0] in ("stat", "list", "info", "check", "top", "report", "diff") and
+                  {"-j", "--json", "--json-output", "--jsonl"} & set(words))
+    if (jsonschema and os.path.basename(command[0]) == "perfctr" and has_schema and
+            0 < len(output) < MOST_CHECKED):
+        check_schema(words, output if isinstance(output, str) else output.decode())
+
+
 def run(*command, status=0, uid=None, timeout=120, text=True, **options):
     """Run a command, as another user with uid, and check its status (one or several)."""
     if uid is not None:
@@ -53,6 +92,7 @@ def run(*command, status=0, uid=None, timeout=120, text=True, **options):
     error = done.stderr if text else done.stderr.decode(errors="replace")
     check(done.returncode in (status if isinstance(status, tuple) else (status,)),
           f"{' '.join(command)}: status {done.returncode}, expected {status}: {error[-1500:]}")
+    check_output(command, done.stdout)
     return done
 
 

@@ -17,6 +17,8 @@ import subprocess
 import tempfile
 import time
 
+import harness
+
 PMUS = "/sys/bus/event_source/devices"
 
 
@@ -116,10 +118,12 @@ class Machine:
 
     def run(self, *words, text=True, timeout=60, **options):
         """Run perfctr. Return: its CompletedProcess; text=False: with bytes."""
-        return subprocess.run([self.perfctr, *words], env=self.environment(), check=False,
+        done = subprocess.run([self.perfctr, *words], env=self.environment(), check=False,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=timeout,
                               encoding="utf-8" if text else None,
                               errors="replace" if text else None, **options)
+        harness.check_output(("perfctr", *words), done.stdout)
+        return done
 
     def start(self, *words, **options):
         """Start perfctr. Return: its Popen with pipes of bytes."""

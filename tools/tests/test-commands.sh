@@ -92,7 +92,8 @@ completes_as_text() {
 	local words stub=$build/test/completion
 	rm -rf "$stub"
 	mkdir -p "$stub"
-	printf '#!/bin/sh\necho "  a/\$(>%s/ran)/ text"; echo "  ab/ text"\n' "$stub" >"$stub/perfctr"
+	printf '#!/bin/sh\necho "  a/\$(>%s/ran)/ text"; echo "  ab/ text"\n' "$stub" \
+		>"$stub/perfctr"
 	chmod +x "$stub/perfctr"
 	# shellcheck disable=SC2034 # bash's own variables of completion
 	words=$(COMP_WORDBREAKS=: PATH=$stub:$PATH bash -c '
