@@ -3,8 +3,10 @@
 
 function __perfctr_options
     set -l words (commandline -opc)
-    perfctr $words[2] --help 2>/dev/null |
-        string replace -rf '^ +(?:-., )?(--[a-z-]+).*?(?:   *(.*))?$' '$1\t$2'
+    set -l text (perfctr $words[2] --help 2>/dev/null)
+    string replace -rf '^ +(?:-., )?(--[a-z-]+).*?(?:   *(.*))?$' '$1\t$2' -- $text
+    # those that share a line; fish shows each once
+    string match -ar -- '--[a-z][a-z-]*' $text
 end
 
 function __perfctr_events

@@ -44,6 +44,14 @@ completes() {
 	grep -q -e --json <<<"$(tail -n 1 <<<"$words")" || { echo "its options: $words"; return 1; }
 }
 
+# Each option of a command's help is offered, also one that shares its line.
+offers_all() {
+	local option
+	for option in $("$perfctr" "$1" --help | grep -o -e '--[a-z][a-z-]*' | sort -u); do
+		grep -q -e "^$option\([:	].*\)\{0,1\}\$" <<<"$2" || { echo "no $option"; return 1; }
+	done
+}
+
 # @1: a shell; @2: a command. What zsh's and fish's completions offer.
 completes_in() {
 	local words
@@ -59,7 +67,7 @@ completes_in() {
 		complete -C 'perfctr $2 --'") ;;
 	esac 2>&1
 	if grep -q "^$2[:	]" <<<"$words" && grep -q '^--json[:	]..' <<<"$words" &&
-		! grep -q 'does not find' <<<"$words"; then
+		! grep -q 'does not find' <<<"$words" && offers_all "$2" "$words"; then
 		return
 	fi
 	echo "$1: $words"
