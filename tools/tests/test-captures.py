@@ -1298,6 +1298,13 @@ def many_names():
                              "--mark", "PHASE7", capture, capture).stdout)["changes"]
     check({c["mark"] for c in changes} == {f"phase{n}" for n in (7, *range(200, 300))},
           f"{changes[:2]}")
+    # one capture: the names stand beside each other, however many, and nothing is called clear
+    for names in 1, 14, 200:
+        text = run("diff", "-e", "shader/C0", "--by-mark",
+                   many_phases("own.cap", names)).stdout.decode()
+        words = text.split("event", 1)[1].splitlines()[0].split()
+        check(words == [*(f"phase{n}" for n in range(names)), "unit"] and "clear" not in text and
+              "One capture does not show" in text, f"{names}: {text[:400]}")
     run("diff", "--mark", "phase1", capture, capture, status=2)
     run("diff", "--by-mark", "--mark", "nonsense", capture, capture, status=2)
 

@@ -362,9 +362,9 @@ static int read_captures(struct groups *g, int *damage)
 		return app_usage(g->app, "--per '%s': no capture has that event", o->per);
 	if (g->group_count < 2 && !strcmp(g->groups[0].name, UNKNOWN))
 		return app_usage(g->app, "--by %s: the captures have no such text", o->by);
-	if (g->group_count < 2)
-		return app_usage(g->app, "--by%s: all %s have '%s', there is nothing to compare",
-				 o->are_marks ? "-mark" : "", o->are_marks ? "marks" : "captures",
+	if (g->group_count < 2 && !o->are_marks)
+		return app_usage(g->app,
+				 "--by: all captures have '%s', there is nothing to compare",
 				 g->groups[0].name);
 	return 0;
 }
@@ -537,7 +537,8 @@ static int judge(struct groups *g)
 	free(sorted);
 	free(levels);
 	for (struct comparison *c = g->comparisons, *end;
-	     !error && g->options->by && c < g->comparisons + g->count; c = end) {
+	     !error && g->options->by && !g->options->are_marks && c < g->comparisons + g->count;
+	     c = end) {
 		end = end_of_event(g, c);
 		error = judge_medians(g, c, (size_t)(end - c));
 	}
