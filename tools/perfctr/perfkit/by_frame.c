@@ -103,10 +103,12 @@ static void report_too_few(const struct perfkit_report *r)
 	else
 		app_error(
 			r->app,
-			"the command reported no frame. OpenGL programs do when they swap the "
-			"buffers of a window, on a Mesa with perfctr's provider; others by the "
-			"protocol in perfctr-perfkit(1). For any other command leave out --frames: "
-			"it is run once for each pass then, or use -I");
+			"the command reported no frame. Vulkan programs do when they present, if "
+			"perfctr's layer is installed and PERFCTR_VULKAN=0 does not forbid it; "
+			"OpenGL programs when they swap the buffers of a window, on a Mesa with "
+			"perfctr's provider; others by the protocol in perfctr-perfkit(1). For any "
+			"other command leave out --frames: it is run once for each pass then, or "
+			"use -I");
 }
 
 /* Cycles elapse without work. */

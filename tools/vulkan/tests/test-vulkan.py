@@ -204,6 +204,8 @@ def perfkit():
     # the user's choice
     done = program(PERFCTR, "perfkit", "-d", "local", "--frames", "1", "-e",
                    "software/task-clock/", "--", PRESENT, "2", status=1, PERFCTR_VULKAN="0")
+    check("reported no frame. Vulkan programs do" in done.stderr and
+          "0 frames counted of 1 wanted" in done.stderr, done.stderr)
 
 
 @test
