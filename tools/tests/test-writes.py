@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """usage: test-writes.py BUILD: commands that write, and files that cannot be written: what was lost
-is what was said. Prints TAP; no device."""
+is what was said. Prints TAP, and at its end a table of commands and faults; no device."""
 
 import errno
 import fcntl
@@ -29,6 +29,8 @@ MEASURED = os.path.join(TOP, "campaigns/measured/xavier-gpu-tables.csv")
 FAULTS = [("write", errno.ENOSPC), ("write", errno.EDQUOT), ("write", errno.EIO),
           ("write", errno.EFBIG), ("fsync", errno.EIO), ("close", errno.EDQUOT)]
 OLD = b"old contents\n"
+# command, fault, status, what was said, what is there
+TABLE = []
 
 
 class World:
@@ -52,6 +54,16 @@ def says(done, path, number):
     name = f"({errno.errorcode[number]})"
     text = done.stderr.decode()
     return [line for line in text.splitlines() if path in line and name in line]
+
+
+def row(command, fault, done, there):
+    """A line of the table, once each."""
+    said = re.findall(rb"\(E[A-Z]+\)|[0-9,]+ samples? (?:is|are) NOT in the file", done.stderr)
+    line = (command, fault, f"status {done.returncode}" if done.returncode >= 0 else
+            signal.Signals(-done.returncode).name,
+            "; ".join(part.decode() for part in dict.fromkeys(said)) or "-", there)
+    if line not in TABLE:
+        TABLE.append(line)
 
 
 def samples(path):
@@ -120,6 +132,8 @@ def results_are_whole_or_not_there():
                 if old and not whole:
                     with open(path, "rb") as f:
                         check(f.read() == OLD, f"{what}: the old file is lost")
+                row(f"{name} -o", f"{call} {errno.errorcode[number]}", done,
+                    "all" if whole else "what was there before")
                 if os.path.exists(path):
                     os.unlink(path)
 
@@ -144,6 +158,8 @@ def recordings_count_what_is_in_the_file():
                 lost = re.search(r"([0-9]+) samples? (?:is|are) NOT in the file",
                                  done.stderr.decode())
                 check(bool(lost) == (call == "write"), f"{what}: {done.stderr}")
+                row("record -o", f"{call} {errno.errorcode[number]} after {after}", done,
+                    f"{found} samples, of which {text[1]} were said")
                 if form:
                     said = json.loads(done.stdout)
                     check(said["samples"] == found and not said["whole"] and
@@ -386,6 +402,7 @@ def standard_output_is_checked():
             done = run(*printed(name), stdout=full)
         check(done.returncode == 1 and len(says(done, "standard output", errno.ENOSPC)) == 1,
               f"{name}: {done.returncode}, {done.stderr}")
+        row(name, "full standard output", done, "nothing")
         done = run(*printed(name), stdout=None, preexec_fn=lambda: os.close(1))
         check(done.returncode == 1 and len(says(done, "standard output", errno.EBADF)) == 1,
               f"{name}: {done.returncode}, {done.stderr}")
@@ -414,6 +431,7 @@ def closed_pipes_end_commands():
             check(b" 0 samples" in done.stderr, done.stderr)
         else:
             check(done.returncode == -signal.SIGPIPE, f"{name}: {done.returncode}: {done.stderr}")
+        row(name, "pipe without a reader", done, "nothing")
     path = os.path.join(World.folder, "pipe")
     os.mkfifo(path)
     for words in (("report", "--html", World.capture, "-o", path),
@@ -644,6 +662,9 @@ def main():
     try:
         return harness.main(attempt=attempt)
     finally:
+        widths = [max(map(len, column)) for column in zip(*TABLE)]
+        for line in TABLE:
+            print("#", *(text.ljust(width) for text, width in zip(line, widths)), flush=True)
         World.machine.close()
         shutil.rmtree(World.folder, ignore_errors=True)
 
