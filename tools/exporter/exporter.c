@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/config.h"
 #include "exporter.h"
 #include "lib/command.h"
 #include "lib/device.h"
@@ -97,46 +98,20 @@ static int take_line(void *data, const char *section, const char *key, const cha
 	       !option_take(e->app, e->options, key, text);
 }
 
-struct config_reader {
-	FILE *file;
-	int line, too_long; /* numbers of lines; 0: none */
-};
-
-/* fgets(), but a line that does not fit ends the file: inih takes its rest as another line. */
-static char *read_line(char *text, int size, void *data)
-{
-	struct config_reader *r = data;
-	int next = '\n';
-	char *line;
-
-	/* is overwritten when the text is full; it may have zeroes */
-	text[size - 1] = 1;
-	line = fgets(text, size, r->file);
-	r->line++;
-	if (line && !line[size - 1] && line[size - 2] != '\n')
-		next = getc(r->file);
-	if (next == '\n' || next == EOF)
-		return line;
-	r->too_long = r->line;
-	return NULL;
-}
-
 static int take_config(const struct app *app, void *exporter, const char *path)
 {
-	FILE *file = fopen(path, "re");
-	struct config_reader r = { .file = file };
-	int line = file ? ini_parse_stream(read_line, &r, take_line, exporter) : -1;
+	struct config_file c = { .file = fopen(path, "re"), .instead = "repeat event =" };
+	int line = c.file ? ini_parse_stream(config_line, &c, take_line, exporter) : -1;
 
 	/* a folder can be opened and not read */
-	if (!file || (!line && ferror(file)))
+	if (!c.file || (!line && ferror(c.file)))
 		line = -1;
 	if (line < 0)
 		app_usage(app, "--config %s: %s", path, strerror(errno));
-	if (file)
-		fclose(file);
-	if (!line && r.too_long)
-		return app_usage(app, "%s:%d: longer than %d characters: repeat event =", path,
-				 r.too_long, INI_MAX_LINE - 1);
+	if (c.file)
+		fclose(c.file);
+	if (c.wrong && (!line || c.wrong <= line))
+		return app_usage(app, "%s:%d: %s", path, c.wrong, c.reason);
 	if (line > 0)
 		app_error(app, "%s:%d: no valid OPTION = VALUE", path, line);
 	return line ? EXIT_USAGE : 0;

@@ -48,7 +48,9 @@ completes() {
 offers_all() {
 	local option
 	for option in $("$perfctr" "$1" --help | grep -o -e '--[a-z][a-z-]*' | sort -u); do
-		grep -q -e "^$option\([:	].*\)\{0,1\}\$" <<<"$2" || { echo "no $option"; return 1; }
+		grep -q -e "^$option\([:	].*\)\{0,1\}\$" <<<"$2" && continue
+		echo "no $option"
+		return 1
 	done
 }
 

@@ -81,10 +81,10 @@ def configuration_is_robust():
         for wrong, line, words in (
                 (whole.replace("pid = 1", long_), 7, "longer than"),
                 (whole.replace("pid = 1", "event" + " " * 200 + "= a"), 7, "longer than"),
-                (whole.replace("hog", "h" * 43), 2, "at most 42 bytes"),
+                (whole.replace("hog", "h" * 43), 2, "at most 49 bytes"),
                 (whole.replace("hog]", "hog] limit = 1"), 2, "in one line"),
                 (whole.replace("[budget", "[bugdet"), 2, "is no section: write [budget NAME]"),
-                (whole.replace("hog]", "hog"), 2, "a section is [budget NAME]"),
+                (whole.replace("hog]", "hog"), 2, "a section is [NAME]"),
                 (whole + "\n[limits]\n", 10, "is no section"),
                 (whole.replace("pid = 1", "pid = 1\0 2"), 7, "a byte in it is 0"),
                 # of two mistakes the first one

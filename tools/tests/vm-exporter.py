@@ -304,8 +304,8 @@ def configuration():
         run("perfctr", "exporter", "--once", "--config", path)
     write(DRIVER + "del_device", "7")
     for text, message in (("period = x", ":1: no valid"), ("\nfoo = x", "no option --foo"),
-                          ("\nevent = " + 191 * "x" + "\nx", ":3: no valid"),
-                          ("\nevent = " + 192 * "x", ":2: longer than 199 characters: repeat"),
+                          ("\nevent = " + 190 * "x" + "\nx", ":3: no valid"),
+                          ("\nevent = " + 191 * "x", ":2: longer than 198 bytes: repeat"),
                           ("\n\nx", ":3: no valid"), ("[a]\nperiod = 1s", ":2: no valid"),
                           ("per-core = no", "--per-core: yes"), ("event = FOO", "FOO"),
                           ("device = vsoc\ndevice = renderD128", "device renderD128 is there")):

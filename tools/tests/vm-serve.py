@@ -885,13 +885,17 @@ def life_of_the_broker():
                           ("[rule x]\ndevices = *\n", "names no users"),
                           ("[rule x]\ngroups = nosuchgroup\n", "there is no group 'nosuchgroup'"),
                           ("[limits]\nclients = 0\n", "from 1 to"),
+                          # no line is taken for two, and no text is dropped
+                          ("[rule x]\n#" + " " * 197 + "users = *\n", ":2: longer than 198"),
+                          ("[rule x] users = nobody\n", ":1: a section and 'users = nobody'"),
+                          (f"[rule {45 * 'x'}]\n", ":1: [rule xxxxxxxxxxx...]: the name"),
                           ("[rule x]\nusers = *\nmin_period = soon\n", ":3: min_period = soon")):
         with open(bad, "w", encoding="utf-8") as f:
             f.write(text)
         done = run("perfctr", "serve", "--policy", bad, "--check", status=1)
         check(message in done.stderr, f"{message} not in {done.stderr}")
-    check("No such file" in run("perfctr", "serve", "--policy", RUN + "/none", status=1).stderr,
-          "none")
+    for path, message in ((RUN + "/none", "No such file"), (RUN, "Is a directory")):
+        check(message in run("perfctr", "serve", "--policy", path, status=1).stderr, path)
     with Broker(options=("--json",)) as broker:
         rules = json.loads(run("perfctr", "serve", "--policy", broker.policy, "--check",
                                "--json").stdout)["rules"]

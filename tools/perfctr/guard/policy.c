@@ -2,10 +2,10 @@
 /* Budgets from the command line and from the policy file; checks whether they are complete. */
 #include <errno.h>
 #include <ini.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/config.h"
 #include "common/number.h"
 #include "guard.h"
 #include "holder.h"
@@ -191,30 +191,9 @@ int policy_take(const struct app *app, void *guard, const char *text)
 }
 
 struct budget_reader {
+	struct config_file config; /* first: the reader of lines has it */
 	struct guard *guard;
-	FILE *file;
-	int line; /* of the file */
-	int wrong; /* the line that @reason is about */
-	char reason[256];
 };
-
-/* bytes of a section's name that inih keeps */
-enum { MAX_SECTION = 49 };
-
-/* Return: 0, for inih to stop; it goes on after the first mistake otherwise. */
-static int refuse_line(struct budget_reader *r, const char *format, ...)
-	__attribute__((format(printf, 2, 3)));
-
-static int refuse_line(struct budget_reader *r, const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	vsnprintf(r->reason, sizeof(r->reason), format, args);
-	va_end(args);
-	r->wrong = r->line;
-	return 0;
-}
 
 /* Return: the budget of a section; NULL: there is none of that name. */
 static struct budget *budget_of(struct budget_reader *r, const char *section)
@@ -226,55 +205,16 @@ static struct budget *budget_of(struct budget_reader *r, const char *section)
 		       find(r->guard, section + prefix);
 }
 
-/* Of a section inih would cut a long name, and drop what follows it or if no key does. */
-static void take_section(struct budget_reader *r, const char *line)
-{
-	const size_t length = strcspn(line + 1, "]\n");
-	const char *rest = line + 1 + length;
-	char name[MAX_SECTION + 1];
-
-	if (*rest != ']') {
-		refuse_line(r, "a section is [budget NAME]");
-		return;
-	}
-	rest += 1 + strspn(rest + 1, " \t\r");
-	if (length > MAX_SECTION) {
-		refuse_line(r, "[budget NAME]: a NAME has at most %zu bytes",
-			    MAX_SECTION - strlen(budget_prefix));
-		return;
-	}
-	if (!strchr(";#\n", *rest)) {
-		refuse_line(r, "a section and '%.*s' in one line: write KEY = VALUE below",
-			    (int)strcspn(rest, "\r\n"), rest);
-		return;
-	}
-	memcpy(name, line + 1, length);
-	name[length] = '\0';
-	if (!budget_of(r, name))
-		refuse_line(r, "'%s' is no section: write [budget NAME]", name);
-}
-
-/* As fgets(); a line that does not fit, which inih would take for two, ends the file. */
+/* A section without a key is one too. */
 static char *read_line(char *line, int size, void *data)
 {
 	struct budget_reader *r = data;
-	int used = 0, c = 0;
+	char name[CONFIG_SECTION_MOST + 1];
 
-	if (*r->reason)
-		return NULL;
-	while (used + 1 < size && c != '\n' && (c = getc(r->file)) != EOF)
-		line[used++] = (char)c;
-	if (!used)
-		return NULL;
-	line[used] = '\0';
-	r->line++;
-	if (strlen(line) != (size_t)used)
-		refuse_line(r, "a byte in it is 0");
-	else if (c != '\n' && c != EOF)
-		refuse_line(r, "longer than %d bytes: give this budget with -b", size - 2);
-	else if (*line == '[')
-		take_section(r, line);
-	return *r->reason ? NULL : line;
+	line = config_line(line, size, &r->config);
+	if (line && sscanf(line, " [%49[^]]", name) == 1 && !budget_of(r, name))
+		config_refuse(&r->config, "'%s' is no section: write [budget NAME]", name);
+	return r->config.wrong ? NULL : line;
 }
 
 /* Return: 1 to continue, 0 to stop with the line's number. */
@@ -285,27 +225,31 @@ static int take_line(void *data, const char *section, const char *key, const cha
 	const char *wanted;
 
 	if (!b)
-		return refuse_line(r, "'%s' is in no section [budget NAME]", key);
+		return config_refuse(&r->config, "'%s' is in no section [budget NAME]", key);
 	wanted = take(b, key, value);
-	return wanted ? refuse_line(r, "%s = %s: %s", key, value, wanted) : 1;
+	return wanted ? config_refuse(&r->config, "%s = %s: %s", key, value, wanted) : 1;
 }
 
 int policy_read(const struct app *app, void *guard, const char *path)
 {
-	struct budget_reader r = { .guard = guard, .file = fopen(path, "re") };
-	int line = r.file ? ini_parse_stream(read_line, &r, take_line, &r) : -1;
+	struct budget_reader r = {
+		.config = { .file = fopen(path, "re"), .instead = "give this budget with -b" },
+		.guard = guard,
+	};
+	const struct config_file *c = &r.config;
+	int line = c->file ? ini_parse_stream(read_line, &r, take_line, &r) : -1;
 
 	/* a folder can be opened and not read */
-	if (!r.file || ferror(r.file)) {
+	if (!c->file || ferror(c->file)) {
 		app_usage(app, "-c %s: %s", path, strerror(errno));
 		line = -1;
 	}
-	if (r.file)
-		fclose(r.file);
+	if (c->file)
+		fclose(c->file);
 	if (line < 0)
 		return EXIT_USAGE;
-	if (*r.reason && (!line || r.wrong <= line))
-		return app_usage(app, "%s:%d: %s", path, r.wrong, r.reason);
+	if (c->wrong && (!line || c->wrong <= line))
+		return app_usage(app, "%s:%d: %s", path, c->wrong, c->reason);
 	return line ? app_usage(app, "%s:%d: neither [budget NAME] nor KEY = VALUE", path, line) :
 		      0;
 }

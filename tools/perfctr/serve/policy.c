@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/config.h"
 #include "lib/app.h"
 #include "share.h"
 #include "common/number.h"
@@ -241,15 +242,15 @@ static int check_names(struct policy_reader *r)
 int serve_policy_read(const char *path, struct serve_policy *policy, char *error, size_t size)
 {
 	struct policy_reader r = { .policy = policy, .error = error, .size = size };
+	struct config_file c = { .file = fopen(path, "re"), .instead = "write several rules" };
 	char reason[256] = "";
-	FILE *file = fopen(path, "re");
 	int line, result = 0;
 
 	*policy = (struct serve_policy){
 		.clients = DEFAULT_CLIENTS,
 		.clients_per_user = DEFAULT_CLIENTS_PER_USER,
 	};
-	if (!file) {
+	if (!c.file) {
 		result = -errno;
 		snprintf(error, size, "%s: %s%s", path, strerror(errno),
 			 errno == ENOENT ? "; a policy lists who may count what: "
@@ -259,8 +260,20 @@ int serve_policy_read(const char *path, struct serve_policy *policy, char *error
 	}
 	r.error = reason;
 	r.size = sizeof(reason);
-	line = ini_parse_file(file, take_line, &r);
-	fclose(file);
+	line = ini_parse_stream(config_line, &c, take_line, &r);
+	/* a folder can be opened and not read */
+	if (ferror(c.file)) {
+		result = -errno;
+		snprintf(error, size, "%s: %s", path, strerror(errno));
+		fclose(c.file);
+		serve_policy_free(policy);
+		return result;
+	}
+	fclose(c.file);
+	if (c.wrong && (!line || c.wrong <= line)) {
+		line = c.wrong;
+		snprintf(reason, sizeof(reason), "%s", c.reason);
+	}
 	if (line)
 		snprintf(error, size, "%s:%d: %s", path, line,
 			 *reason ? reason : "neither [SECTION] nor KEY = VALUE");
