@@ -144,6 +144,47 @@ static void interrupted_in_open(void)
 	igt_perfctr_session_close(&s);
 }
 
+/* what @call returns when the process is stopped and continued while it waits, as interrupt() */
+static int stop_and_continue(int (*call)(struct igt_perfctr_session *of),
+			     struct igt_perfctr_session *of)
+{
+	pthread_t thread;
+	int first, ret;
+
+	igt_fault_arm(&dev, "no_ack", 1);
+	igt_fork(child, 1) {
+		igt_sleep_ms(20);
+		kill(getppid(), SIGSTOP);
+		igt_sleep_ms(1);
+		kill(getppid(), SIGCONT);
+	}
+	igt_assert_eq(pthread_create(&thread, NULL, sample_silent, &first), 0);
+	igt_sleep_ms(5);
+	ret = call(of);
+	igt_assert_eq(pthread_join(thread, NULL), 0);
+	igt_assert_eq(first, 0);
+	igt_waitchildren();
+	igt_fault_disarm(&dev, "no_ack");
+	return ret;
+}
+
+/* no handler sees a signal, so no caller sees -EINTR */
+static void stopped(void)
+{
+	struct igt_perfctr_session other;
+
+	for (unsigned int attempt = 0; attempt < 20; attempt++) {
+		igt_perfctr_begin_with(&s, &dev, 8, 0);
+		igt_assert_eq(stop_and_continue(sample_2, &s), 0);
+		igt_perfctr_session_init(&other, &dev);
+		igt_assert_eq(stop_and_continue(igt_perfctr_session_try_bare, &other), 0);
+		igt_perfctr_session_end(&other);
+		igt_perfctr_finish(&s);
+		igt_assert_eq_u64(s.samples, 4);
+		igt_perfctr_session_close(&s);
+	}
+}
+
 /* SAMPLE until unplug, without room for more than one more sample */
 static void *sample_until_unplug(void *data)
 {
@@ -230,6 +271,9 @@ int igt_main()
 	/* Covers: open -EINTR */
 	igt_describe("an OPEN that a signal interrupts is -EINTR, and leaves no session");
 	igt_subtest("life-open-interrupted") igt_vsoc_only(&dev, interrupted_in_open);
+	igt_describe("a command or an OPEN that waits while its process is stopped and continued "
+		     "goes on");
+	igt_subtest("life-stopped") igt_vsoc_only(&dev, stopped);
 	igt_describe("unplug does not wait for callers that queue for firmware that does not "
 		     "answer");
 	igt_subtest("unplug-busy") igt_vsoc_only(&dev, unplug_busy);

@@ -37,10 +37,10 @@ static int run_command(struct drm_perfctr_session *session, unsigned int cmd, un
 		return perfctr_reject(session->pc, EINVAL, "flags or pad is not zero");
 	ret = mutex_lock_interruptible(&session->command_lock);
 	if (ret)
-		return ret;
+		return perfctr_result(ret);
 	ret = run(session, command.user_data);
 	mutex_unlock(&session->command_lock);
-	return ret;
+	return perfctr_result(ret);
 }
 
 static int write_status(struct drm_perfctr_session *session, unsigned int cmd, unsigned long arg)
@@ -234,7 +234,7 @@ int drm_perfctr_open_ioctl(struct drm_perfctr *pc, void *data)
 	session = drm_perfctr_session_create(pc, open, requests, NULL, &layout);
 	kvfree(requests);
 	if (IS_ERR(session))
-		return PTR_ERR(session);
+		return perfctr_result(PTR_ERR(session));
 	return session ? hand_out(session, open) : write_layout(open, &layout);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_open_ioctl);

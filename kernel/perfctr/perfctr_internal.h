@@ -326,6 +326,16 @@ struct drm_perfctr_session {
 /* an ioctl's number without the size of its structure, which may be that of another version */
 #define PERFCTR_IOCTL_OF_ANY_SIZE(cmd)	((cmd) & ~(_IOC_SIZEMASK << _IOC_SIZESHIFT))
 
+/*
+ * What a command returns to its caller. One that a lock or a wait ended with -EINTR had no effect,
+ * so it is repeated unless the handler of a signal forbids that: what ends a wait is often no
+ * signal at all, for example SIGCONT or work that io_uring has for the task.
+ */
+static inline int perfctr_result(int ret)
+{
+	return ret == -EINTR ? -ERESTARTSYS : ret;
+}
+
 /* rejections name the field, at debug level only, as userspace can cause any number */
 #define perfctr_reject(pc, errno, fmt, ...) \
 	({ \

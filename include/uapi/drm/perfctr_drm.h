@@ -72,7 +72,7 @@
  *    session, a reader or a mapping does.
  *  - O_NONBLOCK has no effect: START, SAMPLE and STOP wait for the hardware, for a bounded time.
  *  - -EINTR: a signal arrived while one of them, or OPEN, waited for another one or for the end of
- *    a reset, whatever SA_RESTART says. Repeat it.
+ *    a reset, and its handler has no SA_RESTART. Repeat it. Otherwise the kernel repeats it.
  *
  * Permissions
  * -----------
@@ -829,7 +829,7 @@ struct drm_perfctr_layout {
  *   -ENFILE  the limit of this device for all users without CAP_PERFMON is
  *            reached; not with CAP_PERFMON. Or the machine's table of open files is full
  *   -ENOMEM  out of memory
- *   -EINTR   a signal arrived; repeat it
+ *   -EINTR   a signal arrived whose handler has no SA_RESTART; repeat it
  *   -ENODEV  the device was removed
  *
  * For PMUs, errors of perf and of the PMU are returned, see its documentation.

@@ -254,20 +254,9 @@ static int run_command(struct drm_perfctr *pc, const struct drm_perfctr_control 
 	return ret;
 }
 
-/**
- * drm_perfctr_control_ioctl() - PERF_CONTROL
- * @pc: the counters, or NULL: -EOPNOTSUPP
- * @data: struct drm_perfctr_control in kernel memory
- * @file: file of the device
- *
- * Returns: the number of a new session; 0 for other commands; or a negative errno.
- */
-int drm_perfctr_control_ioctl(struct drm_perfctr *pc, void *data, struct drm_file *file)
+static int do_command(struct drm_perfctr *pc, const struct drm_perfctr_control *control,
+		      struct drm_file *file)
 {
-	const struct drm_perfctr_control *control = data;
-
-	if (!pc)
-		return -EOPNOTSUPP;
 	switch (control->cmd) {
 	case DRM_PERFCTR_CONTROL_SETUP:
 		return setup(pc, control, file);
@@ -282,5 +271,18 @@ int drm_perfctr_control_ioctl(struct drm_perfctr *pc, void *data, struct drm_fil
 	default:
 		return perfctr_reject(pc, EINVAL, "cmd: %u", control->cmd);
 	}
+}
+
+/**
+ * drm_perfctr_control_ioctl() - PERF_CONTROL
+ * @pc: the counters, or NULL: -EOPNOTSUPP
+ * @data: struct drm_perfctr_control in kernel memory
+ * @file: file of the device
+ *
+ * Returns: the number of a new session; 0 for other commands; or a negative errno.
+ */
+int drm_perfctr_control_ioctl(struct drm_perfctr *pc, void *data, struct drm_file *file)
+{
+	return pc ? perfctr_result(do_command(pc, data, file)) : -EOPNOTSUPP;
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_control_ioctl);
