@@ -70,7 +70,7 @@ bool compare_error(const struct spread *a, const struct spread *b, double *error
  * Share of the ways to choose so many ranks whose sum is as far from the expected one.
  * @ranks: twice the rank of each value, so that the mean rank of equal values is an integer.
  */
-static double exact_p(const size_t *ranks, size_t count, size_t chosen, double distance)
+static double exact_p(const uint32_t *ranks, size_t count, size_t chosen, double distance)
 {
 	const size_t most = 2 * count * chosen;
 	/* ways to choose n ranks with that sum, of those seen so far */
@@ -105,7 +105,7 @@ static double exact_equal_p(size_t equal, size_t equal_b, size_t count, size_t b
 /* some of the sorted values: those of a group, or all others */
 struct side {
 	const struct compare_all *all;
-	const size_t *members; /* of the group */
+	const uint32_t *members; /* of the group */
 	size_t member_count, count;
 	bool is_others;
 };
@@ -158,6 +158,9 @@ int compare_ranks_begin(const struct compare_value *sorted, size_t count, size_t
 {
 	size_t last = 0;
 
+	/* each capture was a file in a list in memory */
+	if (count > UINT32_MAX / 2)
+		return -ENOMEM;
 	*all = (struct compare_all){ .sorted = sorted, .count = count };
 	all->ranks = malloc((count + 1) * sizeof(*all->ranks));
 	all->members = malloc((count + 1) * sizeof(*all->members));
@@ -172,7 +175,7 @@ int compare_ranks_begin(const struct compare_value *sorted, size_t count, size_t
 		while (last < count && sorted[last].number == sorted[n].number)
 			last++;
 		/* the first and the last rank of equal values */
-		all->ranks[n] = n + 1 + last;
+		all->ranks[n] = (uint32_t)(n + 1 + last);
 		all->ties += pow((double)(last - n), 3) - (double)(last - n);
 		if (last - n > all->most_end - all->most_begin) {
 			all->most_begin = n;
@@ -185,7 +188,7 @@ int compare_ranks_begin(const struct compare_value *sorted, size_t count, size_t
 	for (size_t n = 1; n < group_count; n++)
 		all->ends[n] += all->ends[n - 1];
 	for (size_t n = 0; n < count; n++)
-		all->members[all->ends[sorted[n].group]++] = n;
+		all->members[all->ends[sorted[n].group]++] = (uint32_t)n;
 	return 0;
 }
 

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "lib/mean.h"
 
@@ -56,9 +57,9 @@ struct compare_ranks {
 struct compare_all {
 	const struct compare_value *sorted;
 	size_t count;
-	size_t *ranks; /* twice the rank of each value */
-	size_t *members; /* indices of values, ascending, those of a group together */
-	size_t *ends; /* of each group's members; they begin where those of the one before end */
+	uint32_t *ranks; /* twice the rank of each value */
+	uint32_t *members; /* indices of values, ascending, those of a group together */
+	uint32_t *ends; /* of each group's members; they begin where those of the one before end */
 	size_t most_begin, most_end; /* the longest run of equal values */
 	double ties; /* what equal values take from the variance of ranks */
 };

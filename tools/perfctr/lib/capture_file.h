@@ -147,7 +147,7 @@ int capture_take_time(const struct app *app, void *to, const char *text);
 struct capture_list {
 	char **paths;
 	size_t count;
-	void *seen; /* files that are there, by device and inode */
+	void *seen; /* while they are added: files that are there, by device and inode */
 	bool has_left_out; /* something in a directory could not be read, which was printed */
 	struct capture_times times;
 	size_t opened, others; /* by capture_list_open(), and outside of @times */

@@ -156,6 +156,8 @@ int capture_list_add(const struct app *app, char *const *words, int count,
 	for (int n = 0; !status && n < count; n++)
 		status = strcmp(words[n], "-") ? add_word(app, list, words[n]) :
 						 add_path(app, list, words[n], NULL);
+	tdestroy(list->seen, free);
+	list->seen = NULL;
 	return status;
 }
 
@@ -164,6 +166,5 @@ void capture_list_free(struct capture_list *list)
 	for (size_t n = 0; n < list->count; n++)
 		free(list->paths[n]);
 	free(list->paths);
-	tdestroy(list->seen, free);
 	*list = (struct capture_list){ 0 };
 }

@@ -159,10 +159,74 @@ void json_add_words(struct json_object *object, const char *name, const char *wo
 	json_add(object, name, array);
 }
 
+enum {
+	JSON_INDENTED = JSON_C_TO_STRING_NOSLASHESCAPE | JSON_C_TO_STRING_PRETTY |
+			JSON_C_TO_STRING_SPACED,
+};
+
+/* json-c indents from the margin; texts have no line feeds in JSON. */
+static void write_indented(FILE *to, struct json_object *value, int indent)
+{
+	const char *text = json_object_to_json_string_ext(value, JSON_INDENTED), *end;
+
+	for (; (end = strchr(text, '\n')); text = end + 1)
+		fprintf(to, "%.*s\n%*s", (int)(end - text), text, indent, "");
+	fputs(text, to);
+}
+
+static void end_array(struct json_stream *stream)
+{
+	if (stream->in_array)
+		fputs(stream->has_items ? "\n  ]" : "]", stream->to);
+	stream->in_array = false;
+}
+
+static void begin_member(struct json_stream *stream, const char *name)
+{
+	struct json_object *key = json_object_new_string(name);
+
+	end_array(stream);
+	fprintf(stream->to, "%s\n  %s: ", stream->has_members ? "," : "{",
+		json_object_to_json_string(key));
+	json_object_put(key);
+	stream->has_members = true;
+}
+
+void json_stream_members(struct json_stream *stream, struct json_object *object)
+{
+	json_object_object_foreach(object, name, value)
+	{
+		begin_member(stream, name);
+		write_indented(stream->to, value, 2);
+	}
+	json_object_put(object);
+}
+
+void json_stream_array(struct json_stream *stream, const char *name)
+{
+	begin_member(stream, name);
+	fputc('[', stream->to);
+	stream->in_array = true;
+	stream->has_items = false;
+}
+
+void json_stream_item(struct json_stream *stream, struct json_object *value)
+{
+	fputs(stream->has_items ? ",\n    " : "\n    ", stream->to);
+	write_indented(stream->to, value, 4);
+	json_object_put(value);
+	stream->has_items = true;
+}
+
+void json_stream_end(struct json_stream *stream)
+{
+	end_array(stream);
+	fputs(stream->has_members ? "\n}\n" : "{}\n", stream->to);
+}
+
 void json_write(FILE *to, struct json_object *value, bool indented)
 {
-	int flags = JSON_C_TO_STRING_NOSLASHESCAPE |
-		    (indented ? JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_SPACED : 0);
+	int flags = indented ? JSON_INDENTED : JSON_C_TO_STRING_NOSLASHESCAPE;
 
 	fprintf(to, "%s\n", json_object_to_json_string_ext(value, flags));
 	json_object_put(value);

@@ -47,5 +47,24 @@ void json_add_double(struct json_object *object, const char *name, double value)
 /* "a,b" as an array of texts, empty array for an empty text. */
 void json_add_words(struct json_object *object, const char *name, const char *words);
 
+/*
+ * A document that is written as it is made, indented: an object whose arrays may be longer than
+ * memory. Members and arrays come in the order of the calls, items into the last array.
+ */
+struct json_stream {
+	FILE *to;
+	void *data; /* the caller's */
+	bool has_members, in_array, has_items;
+};
+
+/* Write the members of an object; drops the reference. */
+void json_stream_members(struct json_stream *stream, struct json_object *object);
+/* Begin an array. */
+void json_stream_array(struct json_stream *stream, const char *name);
+/* Write an item of it; drops the reference. */
+void json_stream_item(struct json_stream *stream, struct json_object *value);
+/* End the document with a line feed. */
+void json_stream_end(struct json_stream *stream);
+
 /* Write one value and a line feed, indented or in one line; drops the reference. */
 void json_write(FILE *to, struct json_object *value, bool indented);
