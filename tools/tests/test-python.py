@@ -257,6 +257,28 @@ def damage():
     odd = perfctr.open(write("odd.cap", whole + other + struct.pack(
         "<II", 16, cb.SAMPLE) + bytes(8)))
     check(odd.bad_samples == 2 and len(odd.table) == 20, f"{odd.bad_samples}")
+    twice = [cb.block(cb.GENERIC_PMU, 0, {0: 1}, product=cb.PERF_PMU,
+                      pmu={"name": "power", "config": 3})] * 2
+    evil = perfctr.open(write("evil.cap", head() + b"".join(
+        cb.record(cb.SAMPLE, cb.sample(n, START + n * MS, START + (n + 1) * MS, twice))
+        for n in range(500))))
+    check(evil.bad_samples == 500 and len(evil.table) == 0 and len(evil.table.columns) == 8 and
+          {len(c) for c in evil.table.columns.values()} == {0}, f"{evil.bad_samples}")
+    chance = random.Random(9)
+    after = perfctr.open(write("after.cap", head() + cb.record(cb.SAMPLE, cb.sample(
+        0, START, START + MS, twice)) + b"".join(sample(n, chance) for n in range(1, 20))))
+    check((after.bad_samples, len(after.table)) == (1, 19), "what a bad first sample leaves")
+    huge = [cb.block(cb.SHADER, 0, {0: 10**12, 1: 1, 2: 1}, product=cb.UNHEARD_OF),
+            cb.block(cb.SHADER, 7, {0: 1, 1: 1, 2: 1}, product=cb.UNHEARD_OF)]
+    missed = [cb.block(cb.SHADER, index, {0: 3, 1: 3, 2: 3}, product=cb.UNHEARD_OF, valid=valid)
+              for index, valid in ((0, 6), (16, 7))]
+    stale = perfctr.open(write("stale.cap", head() + sample(0, chance) + b"".join(
+        cb.record(cb.SAMPLE, cb.sample(n, START + n * MS, START + (n + 1) * MS, blocks))
+        for n, blocks in ((1, huge), (2, missed)))))
+    column = stale.table["shader0/FRAGMENTS"]
+    check(stale.bad_samples == 1 and list(column)[1:] == [None] and
+          numpy.asarray(column)[1] == 0 and column.total() == column[0],
+          f"{list(column)}, {numpy.asarray(column)}")
     empty = perfctr.open(write("empty.cap", cb.HEADER))
     check(len(empty.table) == 0 and not empty.totals(), "empty")
     chance = random.Random(3)
