@@ -307,6 +307,7 @@ static int begin(struct reading *r, const char *path, bool totals)
 /* Read a file; the lock is free meanwhile. Return: 0, or -1 with an exception. */
 static int read_file(struct reading *r, PyObject *path, bool totals)
 {
+	const char *name = PyBytes_AsString(path);
 	int error;
 
 	*r = (struct reading){
@@ -316,7 +317,7 @@ static int read_file(struct reading *r, PyObject *path, bool totals)
 		.anchors.most = MOST_ANCHORS,
 	};
 	Py_BEGIN_ALLOW_THREADS;
-	error = begin(r, PyBytes_AsString(path), totals);
+	error = begin(r, name, totals);
 	if (!error)
 		error = read_records(r);
 	if (!error && !totals && !r->store) {
@@ -330,7 +331,7 @@ static int read_file(struct reading *r, PyObject *path, bool totals)
 	Py_END_ALLOW_THREADS;
 	if (!error)
 		return 0;
-	raise_error(r->ctx, error, PyBytes_AsString(path));
+	raise_error(r->ctx, error, name);
 	finish(r);
 	return -1;
 }

@@ -290,6 +290,7 @@ def damage():
         check(len(table) <= 20 and all(len(list(c)) == len(table) for c in table.columns.values()),
               "rows")
     raises(FileNotFoundError, "nowhere", lambda: perfctr.open(path("nowhere")))
+    raises(FileNotFoundError, "\\udcff", lambda: perfctr.open(b"/nowhere/\xff"))
     raises(OSError, "this is no capture file", lambda: perfctr.open(__file__))
     raises(KeyError, "columns has the names", lambda: empty.table["nonsense"])
     raises(IndexError, "row 0 of 0", lambda: empty.table["seq"][0])
@@ -322,6 +323,11 @@ def sessions():
             (ValueError, "nonsense", {"events": "nonsense", "device": "local"}),
             (OSError, 'no device "nope"', {"events": EVENTS, "device": "nope"}),
             (ValueError, "not -1", {"events": EVENTS, "device": "local", "period": -1}),
+            (ValueError, "not -7", {"events": EVENTS, "device": "local", "pid": -7}),
+            (ValueError, "not both", {"events": EVENTS, "device": "local", "pid": 1,
+                                      "cgroup": "/sys/fs/cgroup"}),
+            (OSError, "no device", {"events": EVENTS, "device": b"no\xff"}),
+            (FileNotFoundError, "", {"events": EVENTS, "device": "local", "cgroup": b"/\xff"}),
             (ValueError, "not nan", {"events": EVENTS, "device": "local", "period": float("nan")}),
             (FileNotFoundError, "", {"events": EVENTS, "device": "local", "cgroup": "/nope"})):
         raises(kind, text, lambda a=arguments: perfctr.Session(**a))
@@ -343,7 +349,7 @@ def waiting():
         ticks += 1
     check(ticks > 1000 and waiter.is_alive(), f"{ticks} rounds beside a thread that waits")
     for call in session.read, session.table, session.close, session.wait:
-        raises(RuntimeError, "another thread waits", call)
+        raises(RuntimeError, "a thread waits", call)
     session.stop()
     waiter.join(20)
     check(results == [True] and session.read() == 1 and not session.wait(0.1), f"{results}")
@@ -356,8 +362,55 @@ def waiting():
     signal.setitimer(signal.ITIMER_REAL, 0.1)
     begin = time.monotonic()
     raises(KeyboardInterrupt, "", lambda: session.wait(20))
-    signal.signal(signal.SIGALRM, before)
     check(time.monotonic() - begin < 10 and not session.wait(0), "not interrupted")
+    rung = []
+    signal.signal(signal.SIGALRM, lambda number, frame: rung.append(number))
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    begin = time.monotonic()
+    check(not session.wait(0.5) and rung and time.monotonic() - begin >= 0.5, "a handler returns")
+    signal.signal(signal.SIGALRM, lambda number, frame: session.close())
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    raises(RuntimeError, "a thread waits", lambda: session.wait(20))
+
+    def beside(number, frame):
+        other = threading.Thread(target=lambda: raises(RuntimeError, "a thread", session.close))
+        other.start()
+        other.join()
+        session.stop()
+    signal.signal(signal.SIGALRM, beside)
+    signal.setitimer(signal.ITIMER_REAL, 0.1)
+    check(session.wait(20) and session.read() == 1, "a handler stops the session")
+    signal.signal(signal.SIGALRM, before)
+
+    class Closes:
+        """a number whose use closes the session"""
+        def __float__(self):
+            session.close()
+            return 1.0
+
+        def __bool__(self):
+            return bool(float(self))
+    for name in "wait", "totals":
+        session = perfctr.Session(EVENTS, device="local", pid=os.getpid())
+        raises(ValueError, "the session is closed", lambda n=name: getattr(session, n)(Closes()))
+
+
+@test
+def device_gone():
+    """wait() and run() of a device that is gone: all samples, then an error, not a busy loop"""
+    def rings():
+        lines = pathlib.Path("/proc/self/maps").read_text(encoding="ascii").split("\n")
+        return {int(line.split("-")[0], 16) for line in lines
+                if "perfctr-ring" in line and line.split()[1:3] == ["rw-s", "00000000"]}
+    before = rings()
+    session = perfctr.Session(EVENTS, device="local", pid=os.getpid())
+    session.start()
+    session.sample()
+    for ring in rings() - before:
+        # member state of struct drm_perfctr_ring_control: DRM_PERFCTR_RING_DEAD
+        ctypes.c_uint32.from_address(ring + 68).value |= 2
+    raises(OSError, "the device is gone", lambda: session.run(20))
+    check(session.totals().span.samples == 1, f"{session.totals().span}")
 
 
 @test

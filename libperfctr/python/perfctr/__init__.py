@@ -106,8 +106,8 @@ class Session:
     period: seconds between samples; 0: a sample for each sample() and one at the end.
     device: node, driver or name; None: the first GPU that offers counters, or "local", the perf
     PMUs of the machine. broker: socket of perfctr serve, "" for the system's.
-    pid, cgroup: count only this process and its future children, or the folder of a cgroup; of the
-    local device.
+    pid, cgroup: count only this process and its future children, or the folder of a cgroup, not
+    both; of the local device.
     columns: keep all samples for table(); False: totals only, whose memory does not grow.
     """
 
@@ -118,8 +118,7 @@ class Session:
         if not isinstance(events, str):
             events = ",".join(events)
         self._session = _perfctr.session(
-            events, device=device, broker=broker, pid=pid, slots=slots, flags=flags,
-            cgroup=None if cgroup is None else os.fspath(cgroup),
+            events, device=device, broker=broker, pid=pid, cgroup=cgroup, slots=slots, flags=flags,
             period_ns=_ns(period, "the period"), columns=columns)
         self._counts = False
 
@@ -138,8 +137,10 @@ class Session:
         self._counts = False
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for a sample, at most timeout seconds; other threads run meanwhile.
-        Return: False if there is none, and none will come if the session does not count."""
+        """Wait for a sample, at most timeout seconds; other threads run meanwhile, and handlers of
+        signals, which can stop the session but not close it. OSError: the device is gone, and all
+        samples were read. Return: False if there is none, and none will come if the session does
+        not count."""
         return self._session.wait(timeout)
 
     def read(self) -> int:

@@ -5,6 +5,8 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+StrPath = str | bytes | os.PathLike[Any]
+
 class Column:
     """Values of a counter, a row for each sample; a buffer of 64 or 32 bits."""
 
@@ -44,8 +46,8 @@ class Session:
         list[dict[str, Any]], list[dict[str, Any]], dict[str, int]]: ...
     def status(self) -> dict[str, int]: ...
 
-def session(events: str, device: str | None = None, broker: str | None = None,
-            cgroup: str | None = None, pid: int = 0, period_ns: int = 0, slots: int = 0,
+def session(events: str, device: StrPath | None = None, broker: StrPath | None = None,
+            cgroup: StrPath | None = None, pid: int = 0, period_ns: int = 0, slots: int = 0,
             flags: int = 0, columns: bool = True) -> Session: ...
 def read(path: str | os.PathLike[str]) -> dict[str, Any]: ...
 def totals(path: str | os.PathLike[str], per_block: bool = False) -> tuple[
