@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "common/unpack.h"
 #include "rows.h"
 
 enum { MAX_TEXTS = 1000, MAX_ANCHORS = 1000000 };
@@ -162,6 +163,21 @@ static int spool(const struct app *app)
 	return fd;
 }
 
+/* Go on with what is in a compressed file. Return: 0 or an exit status, the message was printed. */
+static int unpack_file(const struct app *app, struct capture_file *file)
+{
+	struct unpacked u = { .is_quiet = false };
+
+	if (unpack(&file->fd, &u)) {
+		app_error(app, "%s: %s", file->path, u.error);
+		return EXIT_FAILED;
+	}
+	file->damage = u.damage ? json_clean_line(u.damage) : NULL;
+	file->cut_bytes = u.cut_bytes;
+	file->cut_is_packed = u.cut_bytes;
+	return 0;
+}
+
 static int open_file(const struct app *app, const char *path, struct capture_file *file)
 {
 	struct stat stat;
@@ -170,7 +186,7 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 	if (!strcmp(path, "-")) {
 		file->path = "stdin";
 		file->fd = spool(app);
-		return file->fd < 0 ? EXIT_FAILED : capture_unpack(app, file);
+		return file->fd < 0 ? EXIT_FAILED : unpack_file(app, file);
 	}
 	file->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (file->fd < 0 || fstat(file->fd, &stat)) {
@@ -181,7 +197,7 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 		return EXIT_FAILED;
 	}
 	if (S_ISREG(stat.st_mode))
-		return capture_unpack(app, file);
+		return unpack_file(app, file);
 	app_error(app, "%s: this is no file; a pipe is read as standard input, with -", path);
 	return EXIT_FAILED;
 }

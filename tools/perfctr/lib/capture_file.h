@@ -159,14 +159,6 @@ bool capture_is_written(const char *path);
 /* Whether a file begins as captures do. */
 bool capture_file_is(const char *path);
 
-/*
- * Go on with an unnamed file that has what gzip or zstd compressed. Of zstd it has the frames that
- * are whole, or of a first one what can be read, and @file says what is missing.
- * @file: path and fd, at its beginning.
- * Return: 0, also if it is not compressed, or an exit status, the message was printed.
- */
-int capture_unpack(const struct app *app, struct capture_file *file);
-
 /* Whether a file is compressed and has a capture, or too little to tell. */
 bool capture_is_packed(const char *path);
 
