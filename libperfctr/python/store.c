@@ -176,8 +176,8 @@ void event_name(const struct perfctr_totals_block_info *info,
 
 /*
  * Add the columns of a block: what totals of its sample say of it. @n: number in the sample.
- * Return: 0; -EBADMSG the sample has two blocks of one identity, which totals make one block; another
- * negative errno. The caller takes back what was added.
+ * Return: 0; -EBADMSG the sample has two blocks of one identity, which totals make one block;
+ * another negative errno. The caller takes back what was added.
  */
 static int add_source(struct store *s, struct perfctr_sample *sample, size_t n)
 {
@@ -275,6 +275,12 @@ static void set_plain(struct store *s, const struct perfctr_sample *sample, size
 	((uint64_t *)c[LOST_NS].data)[row] = sample->lost_ns;
 }
 
+void column_set(struct column *c, size_t row, uint64_t value)
+{
+	((uint64_t *)c->data)[row] = value;
+	c->valid[row / 8] |= (uint8_t)(1u << row % 8);
+}
+
 /* Set the counters of a row. Return: 0 or a negative errno. */
 static int set_counters(struct store *s, struct perfctr_sample *sample, size_t row)
 {
@@ -300,8 +306,7 @@ static int set_counters(struct store *s, struct perfctr_sample *sample, size_t r
 			if (!(block.valid_mask & bit) ||
 			    (multiplexed && !value && !perfctr_block_running(&block, i)))
 				continue;
-			((uint64_t *)c->data)[row] = value << c->shift;
-			c->valid[row / 8] |= (uint8_t)(1u << row % 8);
+			column_set(c, row, value << c->shift);
 		}
 	}
 	/* the ring may belong to another process, which changed the bytes */
@@ -339,11 +344,14 @@ int store_add(struct store *s, struct perfctr_sample *sample)
 	return 0;
 }
 
-void *store_add_plain(struct store *s, const char *name, enum column_type type)
+uint64_t store_end_ns(const struct store *s, size_t row)
 {
-	struct column *c = add_column(s, name, "ns", "", type, false);
+	return ((const uint64_t *)s->columns[END_NS].data)[row];
+}
 
-	return c ? c->data : NULL;
+struct column *store_add_times(struct store *s, const char *name)
+{
+	return add_column(s, name, "ns", "", COLUMN_U64, true);
 }
 
 void store_finish(struct store *s)

@@ -10,10 +10,12 @@ import random
 import signal
 import sqlite3
 import struct
+import subprocess
 import sys
 import tempfile
 import threading
 import time
+import warnings
 
 import capture_bytes as cb
 import harness
@@ -81,8 +83,8 @@ def capture(count=SAMPLES):
                      cb.status(count)])
 
 
-def tool(*words):
-    return run(os.path.join(Work.build, "bin/perfctr"), *words).stdout
+def tool(*words, status=0):
+    return run(os.path.join(Work.build, "bin/perfctr"), *words, status=status).stdout
 
 
 def raises(kind, text, call):
@@ -241,6 +243,172 @@ def marks():
     check([(m.kind, m.name) for m in perfctr.open(path("m.cap")).marks] ==
           [("phase", "busy"), ("point", "in")], "marks of a program")
     check(not perfctr.point("nobody records"), "recorded")
+
+
+@test
+def marks_as_report():
+    """marks are paired as by perfctr report: those of other threads and processes, of a shell, of
+    a flight recorder and of a later part"""
+    perfctr_path = os.path.join(Work.build, "bin/perfctr")
+    shell = f"{perfctr_path} mark -b x; {perfctr_path} mark -f f; {perfctr_path} mark -e x; " + \
+        f"{perfctr_path} mark -f f"
+    run(perfctr_path, "record", "-q", "-d", "local", "-e", EVENTS, "-o", path("s.cap"), "--", "sh",
+        "-c", shell)
+    check({(m.kind, m.name, m.end_ns > m.start_ns) for m in perfctr.open(path("s.cap")).marks} ==
+          {("phase", "x", True), ("frame", "f", True)}, "marks of a shell")
+    chance = random.Random(8)
+    for number in range(60):
+        late = [(), ("flight_ns", "1000"), ("part", "1"), ("part", "2")][number % 4]
+        parts = [cb.record(cb.TEXT, cb.texts(*late))] if late else []
+        parts += [cb.mark(chance.choice(("point", "frame", "begin", "end")), chance.choice("ab"),
+                          START + chance.randrange(-5, 25) * MS // 2, tid=chance.randrange(3),
+                          pid=chance.randrange(2), lost=chance.randrange(2)) for _ in range(20)]
+        name = write("random.cap", head() + b"".join(sample(n, chance) for n in range(10)) +
+                     b"".join(parts) + cb.status(10))
+        report, taken = json.loads(tool("report", "-j", name)), perfctr.open(name)
+        check([m._asdict() for m in taken.marks] == report["marks"],
+              f"{number}: {taken.marks} is not {report['marks']}")
+        check(taken.marks_lost == report["capture"]["marks_lost"] > 0, f"{taken.marks_lost}")
+
+
+def of_other(kind, content):
+    return cb.record(cb.OF_SESSION, struct.pack("<II", 1, kind) + content)
+
+
+@test
+def sessions_of_a_capture():
+    """a capture of several devices: all are named as by perfctr report, each can be read, and
+    open() warns that there are others"""
+    chance = random.Random(4)
+    body = [sample(n, chance) for n in range(30)]
+    parts = [head(), cb.record(cb.TEXT, cb.texts("path", "/dev/dri/renderD128")),
+             of_other(cb.TEXT, cb.texts("driver", "otherdriver")),
+             of_other(cb.TEXT, cb.texts("path", "/dev/dri/render D129")),
+             of_other(cb.SESSION, (5 * MS).to_bytes(8, "little") + bytes(24)),
+             of_other(cb.REQUEST, cb.block_request(cb.GENERIC_PMU, 0, 1, pmu_type=20, config=3))]
+    for n, one in enumerate(body):
+        parts += [one, of_other(cb.SAMPLE, cb.sample(n, START + n * MS, START + (n + 1) * MS, [
+            cb.block(cb.GENERIC_PMU, 0, {0: 2}, product=cb.PERF_PMU,
+                     pmu={"name": "power", "config": 3})]))]
+    two = write("two.cap", b"".join([*parts, cb.status(30),
+                                     of_other(*cb.content_of(cb.status(30)))]))
+    reports = json.loads(tool("report", "-j", two))
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        taken = perfctr.open(two)
+    check(len(warned) == 1 and "2 sessions" in str(warned[0].message), f"{warned}")
+    check(taken.sessions == [r["capture"]["device"]["node"] for r in reports], f"{taken.sessions}")
+    for number, report in enumerate(reports):
+        for which in number, taken.sessions[number]:
+            one = perfctr.open(two, which)
+            check({f"{one.session}:{t.event}": t.value for t in one.totals().values()} ==
+                  {c["event"]: c["value"] for c in report["counters"]}, f"{one.totals()}")
+            check((one.driver, len(one.table), one.complete, one.period_ns) ==
+                  (report["capture"]["device"]["driver"], 30, True,
+                   report["capture"]["period_ns"]), f"{one.driver}")
+    for which in 2, "nope":
+        raises(ValueError, "which has renderD128, render?D129",
+               lambda w=which: perfctr.open(two, w))
+    raises(ValueError, "not -1", lambda: perfctr.open(two, -1))
+    check(perfctr.open(path("a.cap"), 0).sessions == ["device0"], "a single one")
+
+
+@test
+def compressed():
+    """a capture that zstd or gzip compressed, cut off too, and one out of a pipe"""
+    whole = capture(100)
+    plain = perfctr.open(write("plain.cap", whole))
+    for packer in "zstd", "gzip":
+        packed = subprocess.run([packer, "-c"], input=whole, stdout=subprocess.PIPE,
+                                check=True).stdout
+        taken = perfctr.open(write("packed.cap", packed))
+        check(list(taken.table["shader0/BYTES"]) == list(plain.table["shader0/BYTES"]) and
+              taken.totals() == plain.totals() and taken.complete, packer)
+        raises(OSError, f"{packer} cannot unpack it",
+               lambda data=packed: perfctr.open(write("packed.cap", data[:9])))
+    first, second = (subprocess.run(["zstd", "-c"], input=part, stdout=subprocess.PIPE,
+                                    check=True).stdout for part in (whole[:4000], whole[4000:]))
+    cut = perfctr.open(write("packed.cap", first + second[:-20]))
+    report = json.loads(tool("report", "-j", path("packed.cap")))["capture"]
+    check(cut.cut_bytes == report["cut_bytes"] == len(second) - 20 and not cut.complete and
+          0 < len(cut.table) == report["samples"], f"{cut.cut_bytes}")
+    run(os.path.join(Work.build, "bin/perfctr"), "record", "-q", "-z", "-d", "local", "-e", EVENTS,
+        "-o", path("z.cap"), "--", "true")
+    check(perfctr.open(path("z.cap")).totals()["software/task-clock/"].value > 0, "record -z")
+    reading, writing = os.pipe()
+    thread = threading.Thread(target=lambda: os.fdopen(writing, "wb").write(whole))
+    thread.start()
+    check(len(perfctr.open(f"/dev/fd/{reading}").table) == 100, "a pipe")
+    thread.join()
+    os.close(reading)
+
+
+@test
+def impossible_numbers():
+    """what perfctr report refuses is refused: samples, anchors, a period; times of day that are not
+    known are None"""
+    chance = random.Random(6)
+    body = [sample(n, chance) for n in range(20)]
+    strange = [cb.anchor(0, REALTIME), cb.anchor(START - 1, REALTIME + 10**15),
+               cb.anchor(START, 2**63), body[3],
+               cb.record(cb.SAMPLE, cb.sample(10**6, START + 20 * MS, START + 21 * MS, []))]
+    name = write("strange.cap", head() + b"".join(body + strange) + cb.status(20))
+    report, taken = json.loads(tool("report", "-j", name, status=1)), perfctr.open(name)
+    check(taken.bad_samples == report["capture"]["bad_samples"] == 2 and len(taken.table) == 20,
+          f"{taken.bad_samples}")
+    check(taken.bad_numbers and report["capture"]["bad_numbers"] and len(taken.anchors) == 1,
+          f"{taken.anchors}")
+    check(list(taken.table["end_realtime_ns"]) == [REALTIME + (n + 1) * MS for n in range(20)],
+          "times by anchors that are none")
+    later = head().replace(cb.anchor(START, REALTIME), cb.anchor(START + 5 * MS, 3 * MS))
+    times = perfctr.open(write("later.cap", later + b"".join(body))).table["end_realtime_ns"]
+    check(times[:4] == [None, 0, MS, 2 * MS] and times.missing == 1, f"{times[:4]}")
+    long = head().replace(MS.to_bytes(8, "little") + bytes(24), HUGE.to_bytes(8, "little") +
+                          bytes(24))
+    taken = perfctr.open(write("long.cap", long + b"".join(body)))
+    check(taken.period_ns == 0 and taken.bad_numbers, f"{taken.period_ns}")
+
+
+@test
+def multiplexed():
+    """totals of counters that took turns, as perfctr report has them: None for what never ran"""
+    states = 1 | 1 << 6
+    parts = [head()]
+    for n in range(10):
+        blocks = [cb.block(cb.GENERIC_PMU, index, {0: count}, product=cb.PERF_PMU, states=state,
+                           pmu={"name": "power", "config": index, "running": ran},
+                           running={0: ran})
+                  for index, count, ran, state in ((0, 0, 0, states), (1, 7, 250, states),
+                                                   (2, 7, 1000, states), (3, 7, 250, 1),
+                                                   (4, 7, 250, states | 1 << 1))]
+        parts.append(cb.record(cb.SAMPLE, cb.sample(n, START + n * MS, START + (n + 1) * MS,
+                                                    blocks)))
+    name = write("turns.cap", b"".join([*parts, cb.status(10)]))
+    totals, rows = perfctr.open(name).totals(), json.loads(tool("report", "-j", name))["counters"]
+    check(len(rows) == len(totals) == 5, f"{rows}")
+    for row in rows:
+        t = totals[row["event"]]
+        check((t.value is None) == (row["state"] != "ok") and t.rate == row["rate"] and
+              100 * t.running == row["running_percent"], f"{t} is not {row}")
+    none = [t for t in totals.values() if t.value is None]
+    check(len(none) == 1 and {none[0].number, none[0].rate, none[0].minimum, none[0].maximum} ==
+          {None} and none[0].running == 0, f"{none}")
+
+
+@test
+def containers():
+    """a table is iterated by its columns' names, a column has slices and negative rows"""
+    table = perfctr.open(path("a.cap")).table
+    check(list(table) == list(table.columns) and "seq" in table and "nonsense" not in table and
+          len(table) == SAMPLES, "table")
+    column = table["shader0/BYTES"]
+    values = list(column)
+    for part in (slice(3, 40), slice(None), slice(-5, None), slice(50, 2, -7), slice(9, 9),
+                 slice(0, 10**6)):
+        check(column[part] == values[part], f"{part}")
+    check(column[-1] == values[-1] and None in column, "negative")
+    raises(IndexError, "row -1 of 300", lambda: column[-SAMPLES - 1])
+    raises(TypeError, "", lambda: column["a"])
 
 
 @test
