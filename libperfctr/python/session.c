@@ -224,7 +224,10 @@ static PyObject *session_table(PyObject *self, PyObject *unused)
 
 static PyObject *session_totals(PyObject *self, PyObject *args)
 {
+	struct perfctr_selection *selection;
+	struct perfctr_totals *totals;
 	struct session_object *s;
+	PyObject *result;
 	int per_block = 0;
 
 	if (!PyArg_ParseTuple(args, "|p", &per_block))
@@ -232,8 +235,14 @@ static PyObject *session_totals(PyObject *self, PyObject *args)
 	s = session_of(self, true);
 	if (!s || take_samples(s) < 0)
 		return NULL;
-	return Py_BuildValue("NNN", totals_list(s->totals, selection_of(s), per_block),
-			     metrics_list(s->totals, selection_of(s)), span_dict(s->totals));
+	/* new objects make Python collect others, whose end may close the session */
+	totals = perfctr_totals_ref(s->totals);
+	selection = perfctr_selection_ref(selection_of(s));
+	result = Py_BuildValue("NNN", totals_list(totals, selection, per_block),
+			       metrics_list(totals, selection), span_dict(totals));
+	perfctr_selection_unref(selection);
+	perfctr_totals_unref(totals);
+	return result;
 }
 
 static PyObject *session_status(PyObject *self, PyObject *unused)
