@@ -374,7 +374,7 @@ unsigned int perfctr_capture_session_count(const struct perfctr_capture_reader *
  * @record: filled if the result is 1
  *
  * A record may be shorter than this library's version of its structure: copy it with
- * perfctr_capture_copy(). Decode samples with perfctr_decode_sample(), which checks
+ * perfctr_capture_copy(). Decode samples with perfctr_capture_sample(), which checks
  * them.
  *
  * Return: 1; 0 at the end, also of a truncated file; -EBADMSG the next bytes are not
