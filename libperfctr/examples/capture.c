@@ -16,7 +16,7 @@ static int add_all(struct perfctr_capture_reader *reader, struct perfctr_totals 
 	while ((result = perfctr_capture_next(reader, &record)) > 0) {
 		/* the reader handles the other records, which describe the samples */
 		if (record.type != PERFCTR_CAPTURE_SAMPLE ||
-		    perfctr_decode_sample(record.content, record.size, &sample) <= 0)
+		    perfctr_capture_sample(reader, &record, &sample))
 			continue;
 		result = perfctr_totals_add(totals, &sample);
 		if (result)
@@ -30,6 +30,7 @@ static void print(const struct perfctr_capture_reader *reader, const struct perf
 	struct perfctr_selection *selection = perfctr_capture_selection(reader);
 	const struct perfctr_totals_block *block;
 	const struct perfctr_total *total;
+	struct perfctr_value value;
 	char label[64], unit[32];
 
 	printf("%s, %llu samples%s\n", perfctr_device_info(perfctr_capture_device(reader))->name,
@@ -39,7 +40,8 @@ static void print(const struct perfctr_capture_reader *reader, const struct perf
 		for (size_t n = 0; (total = perfctr_totals_counter(block, n)); n++) {
 			perfctr_totals_label(selection, block, n, label, sizeof(label));
 			perfctr_totals_unit(selection, block, n, unit, sizeof(unit), NULL);
-			if (total->measured)
+			perfctr_totals_value(block, n, &value, NULL);
+			if (value.state == PERFCTR_VALUE_OK)
 				printf("%-12s %-28s %llu %s\n",
 				       perfctr_totals_block_info(block)->label, label,
 				       (unsigned long long)total->sum, unit);

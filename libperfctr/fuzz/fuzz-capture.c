@@ -40,6 +40,7 @@ static void use(const struct perfctr_capture_reader *reader, const struct perfct
 		for (size_t n = 0; perfctr_totals_counter(block, n); n++) {
 			perfctr_totals_label(selection, block, n, text, sizeof(text));
 			perfctr_totals_unit(selection, block, n, text, sizeof(text), NULL);
+			perfctr_totals_value(block, n, &value, NULL);
 		}
 	}
 	if (perfctr_totals_sum(totals, &sum))
@@ -60,6 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct perfctr_sample sample;
 	struct perfctr_ctx *ctx;
 	struct perfctr_capture_mark mark;
+	struct perfctr_anchor anchor;
+	struct perfctr_marks *marks;
+	uint64_t possible = 0;
 	const char *key, *value;
 	size_t used = 16;
 
@@ -68,7 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	/* one of the sessions of a file of several */
 	if (!perfctr_capture_reader_new(ctx, 0, &reader) &&
 	    !perfctr_capture_reader_select(reader, size ? data[size - 1] % 3 : 0)) {
-		if (perfctr_totals_new(ctx, &totals) ||
+		if (perfctr_totals_new(ctx, &totals) || perfctr_marks_new(ctx, &marks) ||
 		    perfctr_totals_describe(totals, perfctr_capture_selection(reader)))
 			abort();
 		while (perfctr_capture_next(reader, &record) > 0) {
@@ -80,8 +84,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 				abort();
 			used = record.offset + record.size + 8;
 			perfctr_capture_copy(&record, &info, sizeof(info));
+			if (record.type == PERFCTR_CAPTURE_SAMPLE &&
+			    !perfctr_capture_sample(reader, &record, &sample))
+				possible++;
+			perfctr_capture_anchor(reader, &record, &anchor);
 			if (perfctr_decode_sample(record.content, record.size, &sample) > 0)
 				perfctr_totals_add(totals, &sample);
+			if (perfctr_marks_add(marks, &record))
+				abort();
 			if (!perfctr_capture_text(&record, &key, &value) &&
 			    strlen(key) + strlen(value) + 2 > record.size)
 				abort();
@@ -90,6 +100,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (used > size + 8)
 			abort();
 		use(reader, totals);
+		if (perfctr_totals_span(totals)->samples < possible ||
+		    perfctr_marks_finish(marks, reader))
+			abort();
+		perfctr_capture_bad_numbers(reader);
+		for (size_t n = 0; n < perfctr_marks_count(marks); n++)
+			if (perfctr_marks_get(marks, n)->kind > PERFCTR_MARK_BEGIN)
+				abort();
+		perfctr_marks_unref(marks);
 		perfctr_totals_unref(totals);
 	}
 	perfctr_capture_reader_unref(reader);

@@ -269,6 +269,31 @@ static PyObject *column_item(PyObject *self, Py_ssize_t row)
 	return number_at(column_of(self), (size_t)row);
 }
 
+/* A number, or a list of those of a slice. */
+static PyObject *column_get(PyObject *self, PyObject *index)
+{
+	Py_ssize_t start, stop, step, count, row;
+	PyObject *list;
+
+	if (!PySlice_Check(index)) {
+		row = PyNumber_AsSsize_t(index, PyExc_IndexError);
+		if (row == -1 && PyErr_Occurred())
+			return NULL;
+		return column_item(self, row < 0 ? row + column_length(self) : row);
+	}
+	if (PySlice_Unpack(index, &start, &stop, &step))
+		return NULL;
+	count = PySlice_AdjustIndices(column_length(self), &start, &stop, step);
+	list = PyList_New(count);
+	for (Py_ssize_t n = 0; list && n < count; n++) {
+		PyObject *number = column_item(self, start + n * step);
+
+		if (!number || PyList_SetItem(list, n, number))
+			Py_CLEAR(list);
+	}
+	return list;
+}
+
 /* The exact sum, beyond 64 bits too; of a level the last value. */
 static PyObject *column_total(PyObject *self, PyObject *unused)
 {
@@ -381,6 +406,8 @@ static PyType_Slot column_slots[] = {
 	{ Py_bf_releasebuffer, column_release },
 	{ Py_sq_length, column_length },
 	{ Py_sq_item, column_item },
+	{ Py_mp_length, column_length },
+	{ Py_mp_subscript, column_get },
 	{ Py_tp_getset, column_members },
 	{ Py_tp_methods, column_methods },
 	{ 0, NULL },
@@ -420,6 +447,16 @@ static PyObject *table_get(PyObject *self, PyObject *name)
 	return Py_XNewRef(column);
 }
 
+static PyObject *table_iterate(PyObject *self)
+{
+	return PyObject_GetIter(((struct table_object *)self)->columns);
+}
+
+static int table_contains(PyObject *self, PyObject *name)
+{
+	return PyDict_Contains(((struct table_object *)self)->columns, name);
+}
+
 static PyObject *table_columns(PyObject *self, void *closure)
 {
 	return PyDictProxy_New(((struct table_object *)self)->columns);
@@ -442,10 +479,15 @@ static PyMethodDef table_methods[] = {
 };
 
 static PyType_Slot table_slots[] = {
-	{ Py_tp_doc, "Samples: a row for each, a column for each counter of each block." },
+	{ Py_tp_doc,
+	  "Samples: a row for each, a column for each counter of each block.\n\n"
+	  "As of a frame of pandas, len() is the number of rows; iteration and \"in\" are of the\n"
+	  "columns' names." },
 	{ Py_tp_dealloc, free_table },
 	{ Py_mp_length, table_length },
 	{ Py_mp_subscript, table_get },
+	{ Py_tp_iter, table_iterate },
+	{ Py_sq_contains, table_contains },
 	{ Py_tp_getset, table_members },
 	{ Py_tp_methods, table_methods },
 	{ 0, NULL },

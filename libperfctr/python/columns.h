@@ -63,8 +63,17 @@ void store_unref(struct store *store);
 /* Append a sample. Return: 0 or a negative errno. */
 int store_add(struct store *store, struct perfctr_sample *sample);
 
-/* Append a column of numbers that are there for each row. Return: its array, NULL: no memory. */
-void *store_add_plain(struct store *store, const char *name, enum column_type type);
+/* Time of a sample's end on the clock of samples, in ns. @row: 0 .. rows - 1. */
+uint64_t store_end_ns(const struct store *store, size_t row);
+
+/*
+ * Append a column of times in ns, none of which is known. Call it after the last sample.
+ * Return: the column, until the next one; NULL: no memory.
+ */
+struct column *store_add_times(struct store *store, const char *name);
+
+/* Set a value of a column that has @valid. @row: 0 .. room - 1. */
+void column_set(struct column *column, size_t row, uint64_t value);
 
 /* No more samples come: count what is missing, and forget what it was filled with. */
 void store_finish(struct store *store);

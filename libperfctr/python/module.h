@@ -9,6 +9,8 @@
 PyObject *text_new(const char *text);
 /* Add a value to a dictionary, whose reference it takes. Return: 0 or -1 with an exception. */
 int put(PyObject *dict, const char *key, PyObject *value);
+/* Raise what arguments make, whose reference it takes. Return: NULL. */
+PyObject *raise_of(PyObject *type, PyObject *arguments);
 /* Raise an OSError with the context's text, or a ValueError for a name. Return: NULL. */
 PyObject *raise_error(struct perfctr_ctx *ctx, int error, const char *what);
 

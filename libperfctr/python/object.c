@@ -5,26 +5,29 @@
 #include <errno.h>
 #include <string.h>
 
+PyObject *raise_of(PyObject *type, PyObject *arguments)
+{
+	if (arguments)
+		PyErr_SetObject(type, arguments);
+	Py_XDECREF(arguments);
+	return NULL;
+}
+
 PyObject *raise_error(struct perfctr_ctx *ctx, int error, const char *what)
 {
 	const char *text = ctx ? perfctr_ctx_error(ctx) : "";
-	PyObject *values;
 
 	if (error == -ENOMEM)
 		return PyErr_NoMemory();
 	if (!*text)
 		text = strerror(-error);
 	/* a name, not a file */
-	if (ctx && what && (error == -ENOENT || error == -EINVAL)) {
-		PyErr_SetString(PyExc_ValueError, text);
-		return NULL;
-	}
-	values = what ? Py_BuildValue("iss", -error, text, what) :
-			Py_BuildValue("is", -error, text);
-	if (values)
-		PyErr_SetObject(PyExc_OSError, values);
-	Py_XDECREF(values);
-	return NULL;
+	if (ctx && what && (error == -ENOENT || error == -EINVAL))
+		return raise_of(PyExc_ValueError, text_new(text));
+	if (!what)
+		return raise_of(PyExc_OSError, Py_BuildValue("iN", -error, text_new(text)));
+	return raise_of(PyExc_OSError, Py_BuildValue("iNN", -error, text_new(text),
+						     PyUnicode_DecodeFSDefault(what)));
 }
 
 PyObject *object_new(PyObject *type)

@@ -42,7 +42,10 @@ static void free_session(PyObject *self)
 	Py_DECREF(type);
 }
 
-/* The session, if it is open, and no thread waits for it. Return: NULL with an exception. */
+/*
+ * The session, if it is open, and no thread waits for it. Taking arguments runs Python code, which
+ * may close it: take them before. Return: NULL with an exception.
+ */
 static struct session_object *session_of(PyObject *self, bool alone)
 {
 	struct session_object *s = (struct session_object *)self;
@@ -50,8 +53,7 @@ static struct session_object *session_of(PyObject *self, bool alone)
 	if (!s->session)
 		PyErr_SetString(PyExc_ValueError, "the session is closed");
 	else if (alone && s->waits)
-		PyErr_SetString(PyExc_RuntimeError,
-				"another thread waits for the session's samples");
+		PyErr_SetString(PyExc_RuntimeError, "a thread waits for the session's samples");
 	else
 		return s;
 	return NULL;
@@ -65,11 +67,14 @@ static struct perfctr_selection *selection_of(const struct session_object *s)
 static PyObject *simple(PyObject *self, PyObject *args,
 			int (*call)(struct perfctr_session *session, uint64_t user_data))
 {
-	struct session_object *s = session_of(self, false);
 	unsigned long long user_data = 0;
+	struct session_object *s;
 	int error;
 
-	if (!s || !PyArg_ParseTuple(args, "|K", &user_data))
+	if (!PyArg_ParseTuple(args, "|K", &user_data))
+		return NULL;
+	s = session_of(self, false);
+	if (!s)
 		return NULL;
 	error = call(s->session, user_data);
 	if (error)
@@ -118,11 +123,12 @@ static long take_samples(struct session_object *s)
 		}
 		if (!error && s->store)
 			error = store_add(s->store, &sample);
+		/* also one that cannot be kept: it is not to be added up once more */
+		perfctr_cursor_advance(s->cursor, 1);
 		if (error) {
 			raise_error(s->ctx, error, NULL);
 			return -1;
 		}
-		perfctr_cursor_advance(s->cursor, 1);
 		count++;
 	}
 	if (!result || result == -ENODEV)
@@ -149,12 +155,13 @@ static int64_t now_ns(void)
 
 static PyObject *session_wait(PyObject *self, PyObject *args)
 {
-	struct session_object *s = session_of(self, true);
 	PyObject *timeout = Py_None;
 	int64_t left_ns = -1, deadline = 0;
+	struct session_object *s;
+	bool interrupted = false;
 	int result;
 
-	if (!s || !PyArg_ParseTuple(args, "|O", &timeout))
+	if (!PyArg_ParseTuple(args, "|O", &timeout))
 		return NULL;
 	if (timeout != Py_None) {
 		const double seconds = PyFloat_AsDouble(timeout);
@@ -169,21 +176,29 @@ static PyObject *session_wait(PyObject *self, PyObject *args)
 		left_ns = (int64_t)(seconds * 1e9);
 		deadline = now_ns() + left_ns;
 	}
+	s = session_of(self, true);
+	if (!s)
+		return NULL;
+	/* also while a signal's handler runs, and other threads beside it */
+	s->waits = true;
 	do {
-		s->waits = true;
 		Py_BEGIN_ALLOW_THREADS;
 		result = perfctr_cursor_wait(s->cursor, left_ns);
 		Py_END_ALLOW_THREADS;
-		s->waits = false;
-		/* Ctrl-C */
-		if (result == -EINTR && PyErr_CheckSignals())
-			return NULL;
+		interrupted = result == -EINTR && PyErr_CheckSignals();
 		if (timeout != Py_None) {
 			left_ns = deadline - now_ns();
 			left_ns = left_ns > 0 ? left_ns : 0;
 		}
-	} while (result == -EINTR);
-	if (result < 0 && result != -ENODEV)
+	} while (result == -EINTR && !interrupted);
+	s->waits = false;
+	if (interrupted)
+		return NULL;
+	if (result == -ENODEV)
+		return raise_of(PyExc_OSError,
+				Py_BuildValue("is", ENODEV,
+					      "the device is gone: no sample will follow"));
+	if (result < 0)
 		return raise_error(s->ctx, result, NULL);
 	return PyBool_FromLong(result > 0);
 }
@@ -209,13 +224,25 @@ static PyObject *session_table(PyObject *self, PyObject *unused)
 
 static PyObject *session_totals(PyObject *self, PyObject *args)
 {
-	struct session_object *s = session_of(self, true);
+	struct perfctr_selection *selection;
+	struct perfctr_totals *totals;
+	struct session_object *s;
+	PyObject *result;
 	int per_block = 0;
 
-	if (!s || !PyArg_ParseTuple(args, "|p", &per_block) || take_samples(s) < 0)
+	if (!PyArg_ParseTuple(args, "|p", &per_block))
 		return NULL;
-	return Py_BuildValue("NNN", totals_list(s->totals, selection_of(s), per_block),
-			     metrics_list(s->totals, selection_of(s)), span_dict(s->totals));
+	s = session_of(self, true);
+	if (!s || take_samples(s) < 0)
+		return NULL;
+	/* new objects make Python collect others, whose end may close the session */
+	totals = perfctr_totals_ref(s->totals);
+	selection = perfctr_selection_ref(selection_of(s));
+	result = Py_BuildValue("NNN", totals_list(totals, selection, per_block),
+			       metrics_list(totals, selection), span_dict(totals));
+	perfctr_selection_unref(selection);
+	perfctr_totals_unref(totals);
+	return result;
 }
 
 static PyObject *session_status(PyObject *self, PyObject *unused)
@@ -326,36 +353,61 @@ static int begin(struct session_object *s, const struct options *o, const char *
 	return error;
 }
 
-PyObject *session_new(PyObject *module, PyObject *args, PyObject *keywords)
+static PyObject *open_session(PyObject *module, const struct options *o, bool columns)
 {
-	static char *names[] = { "events",    "device", "broker", "cgroup",  "pid",
-				 "period_ns", "slots",	"flags",  "columns", NULL };
 	struct types *types = PyModule_GetState(module);
-	struct options o = { .opts.size = sizeof(o.opts) };
-	unsigned long long period_ns = 0;
-	unsigned int slots_wanted = 0, flags = 0;
+	struct session_object *s = (struct session_object *)object_new(types->session);
 	const char *what = NULL;
-	struct session_object *s;
-	int columns = 1, error;
+	int error;
 
-	if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|zzziKIIp", names, &o.events, &o.device,
-					 &o.broker, &o.cgroup, &o.pid, &period_ns, &slots_wanted,
-					 &flags, &columns))
-		return NULL;
-	o.opts.period_ns = period_ns;
-	o.opts.slots = slots_wanted;
-	o.opts.flags = flags;
-	s = (struct session_object *)object_new(types->session);
 	if (!s)
 		return NULL;
 	s->module = Py_NewRef(module);
 	s->keeps = columns;
-	error = begin(s, &o, &what);
+	error = begin(s, o, &what);
 	if (!error)
 		return (PyObject *)s;
 	raise_error(s->ctx, error, what);
 	Py_DECREF(s);
 	return NULL;
+}
+
+/* For "O&": a name of a file or device as bytes; None leaves NULL. */
+static int take_name(PyObject *from, void *to)
+{
+	return from == Py_None ? 1 : PyUnicode_FSConverter(from, to);
+}
+
+PyObject *session_new(PyObject *module, PyObject *args, PyObject *keywords)
+{
+	static char *names[] = { "events",    "device", "broker", "cgroup",  "pid",
+				 "period_ns", "slots",	"flags",  "columns", NULL };
+	PyObject *device = NULL, *broker = NULL, *cgroup = NULL, *result = NULL;
+	struct options o = { .opts.size = sizeof(o.opts) };
+	unsigned long long period_ns = 0;
+	unsigned int slots_wanted = 0, flags = 0;
+	int columns = 1;
+
+	if (!PyArg_ParseTupleAndKeywords(args, keywords, "s|O&O&O&iKIIp", names, &o.events,
+					 take_name, &device, take_name, &broker, take_name, &cgroup,
+					 &o.pid, &period_ns, &slots_wanted, &flags, &columns))
+		return NULL;
+	o.device = device ? PyBytes_AsString(device) : NULL;
+	o.broker = broker ? PyBytes_AsString(broker) : NULL;
+	o.cgroup = cgroup ? PyBytes_AsString(cgroup) : NULL;
+	o.opts.period_ns = period_ns;
+	o.opts.slots = slots_wanted;
+	o.opts.flags = flags;
+	if (o.pid < 0)
+		PyErr_Format(PyExc_ValueError, "a process has a number from 1 on, not %d", o.pid);
+	else if (o.pid && o.cgroup)
+		PyErr_SetString(PyExc_ValueError, "count a process or a cgroup, not both");
+	else
+		result = open_session(module, &o, columns);
+	Py_XDECREF(device);
+	Py_XDECREF(broker);
+	Py_XDECREF(cgroup);
+	return result;
 }
 
 int session_init(PyObject *module)

@@ -82,6 +82,18 @@ struct store *store_ref(struct store *store)
 	return store;
 }
 
+static void free_columns(struct store *s, size_t first)
+{
+	for (size_t n = first; n < s->count; n++) {
+		free(s->columns[n].name);
+		free(s->columns[n].unit);
+		free(s->columns[n].text);
+		free(s->columns[n].data);
+		free(s->columns[n].valid);
+	}
+	s->count = first;
+}
+
 static void forget_sources(struct store *s)
 {
 	free(s->sources);
@@ -96,13 +108,7 @@ void store_unref(struct store *s)
 	if (!s || atomic_fetch_sub(&s->refs, 1) != 1)
 		return;
 	forget_sources(s);
-	for (size_t n = 0; n < s->count; n++) {
-		free(s->columns[n].name);
-		free(s->columns[n].unit);
-		free(s->columns[n].text);
-		free(s->columns[n].data);
-		free(s->columns[n].valid);
-	}
+	free_columns(s, 0);
 	free(s->columns);
 	free(s);
 }
@@ -168,7 +174,11 @@ void event_name(const struct perfctr_totals_block_info *info,
 		 strchr(counter, '/') ? "" : "/");
 }
 
-/* Add the columns of a block: what totals of its sample say of it. @n: number in the sample. */
+/*
+ * Add the columns of a block: what totals of its sample say of it. @n: number in the sample.
+ * Return: 0; -EBADMSG the sample has two blocks of one identity, which totals make one block;
+ * another negative errno. The caller takes back what was added.
+ */
 static int add_source(struct store *s, struct perfctr_sample *sample, size_t n)
 {
 	struct source *source = &s->sources[n];
@@ -182,8 +192,12 @@ static int add_source(struct store *s, struct perfctr_sample *sample, size_t n)
 		error = perfctr_totals_describe(totals, s->selection);
 	if (!error)
 		error = perfctr_totals_add(totals, &one);
+	if (!error && perfctr_totals_block_count(totals) != sample->block_count)
+		error = -EBADMSG;
 	block = error ? NULL : perfctr_totals_block(totals, n);
-	for (size_t i = 0; block && !error && i < perfctr_totals_counter_count(block); i++) {
+	if (block && perfctr_totals_counter_count(block) != source->block.count)
+		error = -EBADMSG;
+	for (size_t i = 0; !error && i < perfctr_totals_counter_count(block); i++) {
 		const struct perfctr_total *total = perfctr_totals_counter(block, i);
 		const struct perfctr_counter_desc *desc = total->desc;
 		const bool is_level = desc && desc->kind == PERFCTR_KIND_LEVEL;
@@ -208,7 +222,7 @@ static int add_source(struct store *s, struct perfctr_sample *sample, size_t n)
 		c->scale = scale;
 	}
 	perfctr_totals_unref(totals);
-	return error ? error : block ? 0 : -EBADMSG;
+	return error;
 }
 
 static bool is_same(const struct source *s, const struct perfctr_block *b,
@@ -261,31 +275,27 @@ static void set_plain(struct store *s, const struct perfctr_sample *sample, size
 	((uint64_t *)c[LOST_NS].data)[row] = sample->lost_ns;
 }
 
-/* A sample that is none leaves nothing behind. */
-static int drop_row(struct store *s, int error)
+void column_set(struct column *c, size_t row, uint64_t value)
 {
-	for (size_t n = 0; n < s->count; n++)
-		if (s->columns[n].valid)
-			s->columns[n].valid[s->rows / 8] &= (uint8_t) ~(1u << s->rows % 8);
-	return error;
+	((uint64_t *)c->data)[row] = value;
+	c->valid[row / 8] |= (uint8_t)(1u << row % 8);
 }
 
-int store_add(struct store *s, struct perfctr_sample *sample)
+/* Set the counters of a row. Return: 0 or a negative errno. */
+static int set_counters(struct store *s, struct perfctr_sample *sample, size_t row)
 {
-	const size_t row = s->rows;
 	struct perfctr_block block;
+	int result;
 
-	if (row == s->room && !grow(s))
-		return -ENOMEM;
 	perfctr_decode_rewind(sample);
-	for (size_t n = 0; perfctr_decode_block(sample, &block) > 0; n++) {
+	for (size_t n = 0; (result = perfctr_decode_block(sample, &block)) > 0; n++) {
 		const bool multiplexed = block.states & DRM_PERFCTR_STATE_MULTIPLEXED;
 		struct source *source;
 		struct column *c;
 		int error = find_source(s, sample, n, &block, &source);
 
 		if (error)
-			return drop_row(s, error);
+			return error;
 		c = &s->columns[source->first];
 		for (unsigned int i = 0; i < block.count; i++, c++) {
 			const uint64_t value = perfctr_block_value(&block, i);
@@ -296,20 +306,52 @@ int store_add(struct store *s, struct perfctr_sample *sample)
 			if (!(block.valid_mask & bit) ||
 			    (multiplexed && !value && !perfctr_block_running(&block, i)))
 				continue;
-			((uint64_t *)c->data)[row] = value << c->shift;
-			c->valid[row / 8] |= (uint8_t)(1u << row % 8);
+			column_set(c, row, value << c->shift);
 		}
 	}
-	set_plain(s, sample, row);
+	/* the ring may belong to another process, which changed the bytes */
+	return result ? -EBADMSG : 0;
+}
+
+/* Make the row behind the last one what a sample finds: nothing was measured. */
+static void clear_row(struct store *s, size_t row)
+{
+	for (size_t n = PLAIN_COLUMNS; n < s->count; n++) {
+		const struct column *c = &s->columns[n];
+
+		((uint64_t *)c->data)[row] = 0;
+		c->valid[row / 8] &= (uint8_t) ~(1u << row % 8);
+	}
+}
+
+int store_add(struct store *s, struct perfctr_sample *sample)
+{
+	const size_t columns = s->count, sources = s->source_count;
+	int error;
+
+	if (s->rows == s->room && !grow(s))
+		return -ENOMEM;
+	error = set_counters(s, sample, s->rows);
+	/* a sample that is none leaves nothing behind */
+	if (error) {
+		free_columns(s, columns);
+		s->source_count = sources;
+		clear_row(s, s->rows);
+		return error;
+	}
+	set_plain(s, sample, s->rows);
 	s->rows++;
 	return 0;
 }
 
-void *store_add_plain(struct store *s, const char *name, enum column_type type)
+uint64_t store_end_ns(const struct store *s, size_t row)
 {
-	struct column *c = add_column(s, name, "ns", "", type, false);
+	return ((const uint64_t *)s->columns[END_NS].data)[row];
+}
 
-	return c ? c->data : NULL;
+struct column *store_add_times(struct store *s, const char *name)
+{
+	return add_column(s, name, "ns", "", COLUMN_U64, true);
 }
 
 void store_finish(struct store *s)

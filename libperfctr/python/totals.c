@@ -13,23 +13,13 @@ static PyObject *number_or_none(double number)
 	Py_RETURN_NONE;
 }
 
-/* The part of the time in which a multiplexed counter ran; 1 for all others. */
-static double running_ratio(const struct perfctr_totals_block_info *info,
-			    const struct perfctr_total *total, bool is_level)
+/* Of a counter that has a value. */
+static PyObject *exact(const struct perfctr_value *value, uint64_t number, bool is_level)
 {
-	const uint32_t both = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_UNAVAILABLE;
-
-	if (is_level || !(info->states & DRM_PERFCTR_STATE_MULTIPLEXED) || !info->time_enabled ||
-	    total->running_ns >= info->time_enabled || (info->states & both) == both)
-		return 1;
-	return (double)total->running_ns / (double)info->time_enabled;
-}
-
-static PyObject *exact(const struct perfctr_total *total, uint64_t value, bool is_level)
-{
-	if (!total->measured || total->overflow)
+	if (value->state != PERFCTR_VALUE_OK)
 		Py_RETURN_NONE;
-	return is_level ? PyLong_FromLongLong((int64_t)value) : PyLong_FromUnsignedLongLong(value);
+	return is_level ? PyLong_FromLongLong((int64_t)number) :
+			  PyLong_FromUnsignedLongLong(number);
 }
 
 static PyObject *counter_new(const struct perfctr_selection *selection,
@@ -38,31 +28,31 @@ static PyObject *counter_new(const struct perfctr_selection *selection,
 	const struct perfctr_totals_block_info *info = perfctr_totals_block_info(block);
 	const struct perfctr_total *total = perfctr_totals_counter(block, n);
 	const bool is_level = total->desc && total->desc->kind == PERFCTR_KIND_LEVEL;
-	const double ratio = running_ratio(info, total, is_level);
 	char name[TEXT_BYTES], counter[TEXT_BYTES], unit[TEXT_BYTES];
-	double scale = 1, number = NAN, rate = NAN;
+	double scale = 1, running, number = NAN, rate = NAN;
+	struct perfctr_value value;
 	PyObject *dict = PyDict_New();
 	int error = !dict;
 
 	perfctr_totals_label(selection, block, n, counter, sizeof(counter));
 	perfctr_totals_unit(selection, block, n, unit, sizeof(unit), &scale);
 	event_name(info, selection, counter, name, sizeof(name));
-	if (total->measured && !total->overflow && ratio > 0)
-		number = (is_level ? (double)(int64_t)total->sum : (double)total->sum) * scale /
-			 ratio;
+	perfctr_totals_value(block, n, &value, &running);
+	if (value.state == PERFCTR_VALUE_OK)
+		number = value.number * scale;
 	if (!is_level && info->elapsed_ns)
 		rate = number * 1e9 / (double)info->elapsed_ns;
 	error = error || put(dict, "event", text_new(name)) ||
 		put(dict, "block", text_new(info->label)) ||
 		put(dict, "counter", text_new(counter)) || put(dict, "unit", text_new(unit)) ||
-		put(dict, "value", exact(total, total->sum, is_level)) ||
+		put(dict, "value", exact(&value, total->sum, is_level)) ||
 		put(dict, "number", number_or_none(number)) ||
 		put(dict, "rate", number_or_none(rate)) ||
-		put(dict, "minimum", exact(total, total->min, is_level)) ||
-		put(dict, "maximum", exact(total, total->max, is_level)) ||
+		put(dict, "minimum", exact(&value, total->min, is_level)) ||
+		put(dict, "maximum", exact(&value, total->max, is_level)) ||
 		put(dict, "measured", PyLong_FromUnsignedLongLong(total->measured)) ||
 		put(dict, "missed", PyLong_FromUnsignedLongLong(total->missed)) ||
-		put(dict, "running", PyFloat_FromDouble(ratio));
+		put(dict, "running", PyFloat_FromDouble(running));
 	if (!error)
 		return dict;
 	Py_XDECREF(dict);

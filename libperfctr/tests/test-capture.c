@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "fake.h"
+#include "samples.h"
 #include "test.h"
 
 enum { SAMPLES = 3 };
@@ -19,6 +20,7 @@ enum { SAMPLES = 3 };
 static struct perfctr_ctx *ctx;
 static unsigned char file[1 << 20];
 static size_t file_bytes;
+static struct sample_writer by_hand;
 
 /* A file in memory with these bytes, at its beginning. */
 static int open_bytes(const void *bytes, size_t size)
@@ -777,4 +779,204 @@ TEST("what is no mark is not written")
 	EQUAL(perfctr_capture_bytes(writer), 16 + 8 + sizeof(message));
 	perfctr_capture_writer_unref(writer);
 	end();
+}
+
+/* --- records that are made by hand ------------------------------------------------- */
+
+static void put_record(uint32_t type, const void *content, size_t size)
+{
+	const uint32_t header[2] = { (uint32_t)(sizeof(header) + (size + 7) / 8 * 8), type };
+
+	memcpy(file + file_bytes, header, sizeof(header));
+	memset(file + file_bytes + sizeof(header), 0, header[0] - sizeof(header));
+	memcpy(file + file_bytes + sizeof(header), content, size);
+	file_bytes += header[0];
+}
+
+static void put_sample(uint64_t seq, uint64_t start_ns, uint64_t end_ns)
+{
+	struct drm_perfctr_sample_header *h = sample_begin(&by_hand);
+
+	h->seq = seq;
+	h->start_ns = start_ns;
+	h->end_ns = end_ns;
+	put_record(PERFCTR_CAPTURE_SAMPLE, by_hand.bytes, by_hand.size);
+}
+
+static void put_mark(enum perfctr_mark_kind kind, const char *name, uint64_t time_ns, uint32_t pid)
+{
+	struct {
+		struct perfctr_capture_mark mark;
+		char name[8];
+	} m = { { .time_ns = time_ns,
+		  .pid = pid,
+		  .tid = pid,
+		  .kind = (uint8_t)kind,
+		  .bytes = (uint16_t)(sizeof(m.mark) + strlen(name) + 1) },
+		"" };
+
+	strcpy(m.name, name);
+	put_record(PERFCTR_CAPTURE_MARK, &m, m.mark.bytes);
+}
+
+static void begin_file(void)
+{
+	const uint64_t version = 3;
+
+	memcpy(file, "perfctr\n", 8);
+	memcpy(file + 8, &version, sizeof(version));
+	file_bytes = 16;
+	perfctr_ctx_new(&ctx);
+}
+
+/* The only record of a file, beside those of a reader before. */
+static struct perfctr_capture_record next_of(struct perfctr_capture_reader *reader)
+{
+	struct perfctr_capture_record record = { .size = 0 };
+
+	EQUAL(perfctr_capture_next(reader, &record), 1);
+	return record;
+}
+
+TEST_WITH(begin_file, end, "samples and anchors that no recording has are refused")
+{
+	const struct perfctr_anchor anchors[] = {
+		{ .raw_ns = 5000 },
+		{ .raw_ns = 4999 },
+		{ .raw_ns = 0 },
+		{ .raw_ns = UINT64_MAX },
+		{ .raw_ns = 5000, .realtime_ns = UINT64_MAX },
+		{ .raw_ns = 6000 },
+	};
+	const int expected[] = { 0, -ERANGE, -ERANGE, -EBADMSG, -EBADMSG, 0 };
+	const struct perfctr_capture_session session = { .period_ns = UINT64_MAX };
+	const struct perfctr_capture_totals status = { .published = 1 };
+	struct perfctr_capture_reader *reader;
+	struct perfctr_capture_record record;
+	struct perfctr_anchor anchor;
+	struct perfctr_sample sample;
+	int fd;
+
+	put_sample(1000000, 5000, 6000);
+	put_sample(1000000, 6000, 7000); /* once more */
+	put_sample(1002002, 6000, 7000); /* beyond what one microsecond and a thousand allow */
+	put_sample(1002001, 6000, UINT64_MAX); /* beyond a century */
+	put_sample(1001002, 6000, 7000);
+	for (size_t n = 0; n < 6; n++)
+		put_record(PERFCTR_CAPTURE_ANCHOR, &anchors[n], sizeof(anchors[n]));
+	put_record(PERFCTR_CAPTURE_SESSION, &session, sizeof(session));
+	put_record(PERFCTR_CAPTURE_STATUS, &status, sizeof(status));
+	fd = open_bytes(file, file_bytes);
+	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	for (size_t n = 0; n < 5; n++) {
+		record = next_of(reader);
+		EQUAL(perfctr_capture_sample(reader, &record, &sample), n % 4 == 0 ? 0 : -EBADMSG);
+	}
+	EQUAL(perfctr_capture_bad_numbers(reader), 0);
+	for (size_t n = 0; n < 6; n++) {
+		record = next_of(reader);
+		EQUAL(perfctr_capture_anchor(reader, &record, &anchor), expected[n]);
+	}
+	EQUAL(perfctr_capture_bad_numbers(reader), PERFCTR_CAPTURE_BAD_ANCHOR);
+	next_of(reader);
+	next_of(reader);
+	/* one sample was published, and the file has two */
+	EQUAL(perfctr_capture_bad_numbers(reader), PERFCTR_CAPTURE_BAD_ANCHOR |
+							   PERFCTR_CAPTURE_BAD_SESSION |
+							   PERFCTR_CAPTURE_BAD_STATUS);
+	perfctr_capture_reader_unref(reader);
+	close(fd);
+}
+
+/* Pair the marks of the file. */
+static struct perfctr_marks *pair(void)
+{
+	const int fd = open_bytes(file, file_bytes);
+	struct perfctr_capture_reader *reader;
+	struct perfctr_capture_record record;
+	struct perfctr_sample sample;
+	struct perfctr_marks *marks;
+
+	EQUAL(perfctr_capture_reader_new(ctx, fd, &reader), 0);
+	EQUAL(perfctr_marks_new(ctx, &marks), 0);
+	while (perfctr_capture_next(reader, &record) > 0) {
+		EQUAL(perfctr_marks_add(marks, &record), 0);
+		if (record.type == PERFCTR_CAPTURE_SAMPLE)
+			EQUAL(perfctr_capture_sample(reader, &record, &sample), 0);
+	}
+	EQUAL(perfctr_marks_finish(marks, reader), 0);
+	perfctr_capture_reader_unref(reader);
+	close(fd);
+	return marks;
+}
+
+static void check_mark(const struct perfctr_marks *marks, size_t n, int kind, const char *name,
+		       uint64_t start_ns, uint64_t end_ns)
+{
+	const struct perfctr_marked *m = perfctr_marks_get(marks, n);
+
+	if (!CHECK(m))
+		return;
+	EQUAL(m->kind, kind);
+	EQUAL_TEXT(m->name, name);
+	EQUAL(m->start_ns, start_ns);
+	EQUAL(m->end_ns, end_ns);
+}
+
+TEST_WITH(begin_file, end, "marks are paired within a thread, else a process, else the capture")
+{
+	struct perfctr_marks *marks;
+
+	put_sample(0, 1000, 9000);
+	/* of a shell: each of a process */
+	put_mark(PERFCTR_MARK_BEGIN, "load", 2000, 1);
+	put_mark(PERFCTR_MARK_FRAME, "f", 2500, 2);
+	put_mark(PERFCTR_MARK_END, "load", 3000, 3);
+	put_mark(PERFCTR_MARK_FRAME, "f", 3500, 4);
+	/* of two processes that overlap */
+	put_mark(PERFCTR_MARK_BEGIN, "both", 4000, 5);
+	put_mark(PERFCTR_MARK_BEGIN, "both", 4100, 6);
+	put_mark(PERFCTR_MARK_END, "both", 4200, 5);
+	put_mark(PERFCTR_MARK_END, "both", 4300, 6);
+	/* at one instant, in the order of the file */
+	put_mark(PERFCTR_MARK_BEGIN, "now", 5000, 7);
+	put_mark(PERFCTR_MARK_END, "now", 5000, 7);
+	put_mark(PERFCTR_MARK_END, "early", 1500, 8);
+	put_mark(PERFCTR_MARK_BEGIN, "open", 6000, 8);
+	put_mark(PERFCTR_MARK_POINT, "p", 7000, 8);
+	marks = pair();
+	EQUAL(perfctr_marks_count(marks), 7);
+	EQUAL(perfctr_marks_unmatched(marks), 1);
+	EQUAL(perfctr_marks_lost(marks), 0);
+	check_mark(marks, 0, PERFCTR_MARK_BEGIN, "load", 2000, 3000);
+	check_mark(marks, 1, PERFCTR_MARK_FRAME, "f", 2500, 3500);
+	check_mark(marks, 2, PERFCTR_MARK_BEGIN, "both", 4000, 4200);
+	check_mark(marks, 3, PERFCTR_MARK_BEGIN, "both", 4100, 4300);
+	check_mark(marks, 4, PERFCTR_MARK_BEGIN, "now", 5000, 5000);
+	check_mark(marks, 5, PERFCTR_MARK_BEGIN, "open", 6000, 9000);
+	check_mark(marks, 6, PERFCTR_MARK_POINT, "p", 7000, 7000);
+	EQUAL(perfctr_marks_get(marks, 4)->is_open, 0);
+	EQUAL(perfctr_marks_get(marks, 5)->is_open, 1);
+	CHECK(!perfctr_marks_get(marks, 7));
+	perfctr_marks_unref(marks);
+}
+
+TEST_WITH(begin_file, end, "in a file that begins late, phases without a beginning begin with it")
+{
+	struct perfctr_marks *marks;
+
+	put_record(PERFCTR_CAPTURE_TEXT,
+		   "part\0"
+		   "2",
+		   7);
+	put_sample(0, 1000, 9000);
+	put_mark(PERFCTR_MARK_BEGIN, "before", 500, 1);
+	put_mark(PERFCTR_MARK_END, "early", 1500, 1);
+	put_mark(PERFCTR_MARK_END, "before", 2000, 1);
+	marks = pair();
+	EQUAL(perfctr_marks_count(marks), 2);
+	EQUAL(perfctr_marks_unmatched(marks), 0);
+	check_mark(marks, 0, PERFCTR_MARK_BEGIN, "before", 1000, 2000);
+	check_mark(marks, 1, PERFCTR_MARK_BEGIN, "early", 1000, 1500);
+	perfctr_marks_unref(marks);
 }

@@ -227,6 +227,32 @@ TEST("time converts between anchors")
 	EQUAL(perfctr_time_convert(&a, &b, 1500, CLOCK_TAI, &ns), -EINVAL);
 }
 
+TEST("time converts by the anchors around it")
+{
+	/* a suspend between the last two */
+	const struct perfctr_anchor a[] = {
+		{ .raw_ns = 1000, .monotonic_ns = 500, .boottime_ns = 500, .realtime_ns = 300 },
+		{ .raw_ns = 2000, .monotonic_ns = 1510, .boottime_ns = 1510, .realtime_ns = 1300 },
+		{ .raw_ns = 3000,
+		  .monotonic_ns = 2510,
+		  .boottime_ns = 1000002510,
+		  .realtime_ns = 1000002300 },
+	};
+	uint64_t ns;
+
+	EQUAL(perfctr_time_of_anchors(a, 0, 1500, CLOCK_MONOTONIC, &ns), -ENODATA);
+	EQUAL(perfctr_time_of_anchors(a, 3, 1500, CLOCK_TAI, &ns), -EINVAL);
+	EQUAL(perfctr_time_of_anchors(a, 3, 1500, CLOCK_MONOTONIC, &ns), 0);
+	EQUAL(ns, 1005);
+	EQUAL(perfctr_time_of_anchors(a, 3, 2600, CLOCK_REALTIME, &ns), 0);
+	EQUAL(ns, 1900);
+	EQUAL(perfctr_time_of_anchors(a, 3, 3100, CLOCK_REALTIME, &ns), 0);
+	EQUAL(ns, 1000002400);
+	EQUAL(perfctr_time_of_anchors(a, 3, 700, CLOCK_REALTIME, &ns), 0);
+	EQUAL(ns, 0);
+	EQUAL(perfctr_time_of_anchors(a, 3, 699, CLOCK_REALTIME, &ns), -ERANGE);
+}
+
 TEST("anchors are of now")
 {
 	struct perfctr_anchor a, b;

@@ -525,6 +525,7 @@ TEST("multiplexed counters are scaled and marked")
 	static const uint64_t running[3] = { SPAN_NS, SPAN_NS / 2, SPAN_NS / 4 };
 	static const uint64_t never[3] = { SPAN_NS, 0, SPAN_NS };
 	struct perfctr_value v;
+	double part;
 
 	begin();
 	begin_latency(running);
@@ -537,12 +538,26 @@ TEST("multiplexed counters are scaled and marked")
 	/* the counts themselves stay unchanged */
 	EQUAL(counter(totals, 0, 2)->sum, CMEM_OUTSTANDING);
 	EQUAL(counter(totals, 0, 2)->running_ns, SPAN_NS / 4);
+	perfctr_totals_value(perfctr_totals_block(totals, 0), 0, &v, &part);
+	EQUAL(v.flags, PERFCTR_VALUE_INTEGER);
+	EQUAL(v.integer, CMEM_CYCLES);
+	CHECK(part == 1);
+	perfctr_totals_value(perfctr_totals_block(totals, 0), 2, &v, &part);
+	EQUAL(v.state, PERFCTR_VALUE_OK);
+	EQUAL(v.flags, PERFCTR_VALUE_ESTIMATED);
+	CHECK(v.number == 4 * CMEM_OUTSTANDING && part == 0.25);
+	perfctr_totals_value(perfctr_totals_block(totals, 0), 3, &v, NULL);
+	EQUAL(v.state, PERFCTR_VALUE_NOT_SELECTED);
 	end();
 	begin();
 	begin_latency(never);
 	add();
 	v = value_of(totals, "tegra410.cmem_latency.cmem_read_latency_cycles");
 	EQUAL(v.state, PERFCTR_VALUE_NOT_MEASURED);
+	/* it has a count of 50, and no time in which that was counted */
+	perfctr_totals_value(perfctr_totals_block(totals, 0), 1, &v, &part);
+	EQUAL(v.state, PERFCTR_VALUE_NOT_MEASURED);
+	CHECK(part == 0);
 	end();
 }
 

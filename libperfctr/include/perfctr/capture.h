@@ -374,7 +374,7 @@ unsigned int perfctr_capture_session_count(const struct perfctr_capture_reader *
  * @record: filled if the result is 1
  *
  * A record may be shorter than this library's version of its structure: copy it with
- * perfctr_capture_copy(). Decode samples with perfctr_decode_sample(), which checks
+ * perfctr_capture_copy(). Decode samples with perfctr_capture_sample(), which checks
  * them.
  *
  * Return: 1; 0 at the end, also of a truncated file; -EBADMSG the next bytes are not
@@ -408,6 +408,52 @@ void perfctr_capture_copy(const struct perfctr_capture_record *record, void *to,
  */
 int perfctr_capture_text(const struct perfctr_capture_record *record, const char **key,
 			 const char **value);
+
+/**
+ * perfctr_capture_sample() - decode a sample that a recording can have
+ * @record: record of type PERFCTR_CAPTURE_SAMPLE that perfctr_capture_next() of @reader returned
+ * last
+ * @sample: filled on success; valid as long as the record
+ *
+ * Of a damaged file bytes may be wrong that perfctr_decode_sample() accepts. This one refuses
+ * numbers that no recording has, also beside those of the samples before. Limits are generous: a
+ * sample and a merged period each microsecond and a thousand more, an hour of lost counts, a
+ * century since the boot. Call it once for each sample.
+ *
+ * Return: 0; -EBADMSG it is no sample, or an impossible one.
+ */
+int perfctr_capture_sample(struct perfctr_capture_reader *reader,
+			   const struct perfctr_capture_record *record,
+			   struct perfctr_sample *sample);
+
+/**
+ * perfctr_capture_anchor() - get an anchor that a recording can have
+ * @record: record of type PERFCTR_CAPTURE_ANCHOR that perfctr_capture_next() of @reader returned
+ * last
+ * @anchor: filled on success
+ *
+ * Return: 0; -EBADMSG impossible times; -ERANGE it lies before the one before it, or has no time on
+ * the clock of samples: leave it out.
+ */
+int perfctr_capture_anchor(struct perfctr_capture_reader *reader,
+			   const struct perfctr_capture_record *record,
+			   struct perfctr_anchor *anchor);
+
+/** enum perfctr_capture_bad - records with numbers that no recording has */
+enum perfctr_capture_bad {
+	PERFCTR_CAPTURE_BAD_ANCHOR = 1u << 0, /* of one that perfctr_capture_anchor() refused */
+	PERFCTR_CAPTURE_BAD_SESSION = 1u << 1, /* of perfctr_capture_session() */
+	/* of perfctr_capture_status(), beside the samples of perfctr_capture_sample() */
+	PERFCTR_CAPTURE_BAD_STATUS = 1u << 2,
+};
+
+/**
+ * perfctr_capture_bad_numbers() - which records besides samples have impossible numbers
+ * @reader: reader at the end of its file
+ *
+ * Return: bitwise OR of enum perfctr_capture_bad.
+ */
+uint32_t perfctr_capture_bad_numbers(const struct perfctr_capture_reader *reader);
 
 /**
  * perfctr_capture_mark() - get a mark of a record
@@ -459,6 +505,98 @@ perfctr_capture_session(const struct perfctr_capture_reader *reader);
  */
 const struct drm_perfctr_status *
 perfctr_capture_status(const struct perfctr_capture_reader *reader);
+
+/* --- marks in pairs --------------------------------------------------------- */
+
+/**
+ * PERFCTR_CAPTURE_KEY_FLIGHT - key of a text: this is what a flight recorder kept
+ *
+ * Its value is how long that is in nanoseconds. A phase whose beginning is not in the file then
+ * began before.
+ */
+#define PERFCTR_CAPTURE_KEY_FLIGHT "flight_ns"
+
+/**
+ * PERFCTR_CAPTURE_KEY_PART - key of a text: number of the file among those of a recording
+ *
+ * From 1 on. Later files too begin amid phases.
+ */
+#define PERFCTR_CAPTURE_KEY_PART "part"
+
+/** struct perfctr_marked - a point, a frame, or a phase from its beginning to its end */
+struct perfctr_marked {
+	const char *name; /* valid as long as the marks; any bytes */
+	uint64_t start_ns; /* on the clock of samples */
+	uint64_t end_ns; /* of a point: the same; of an open phase: the end of the samples */
+	uint32_t pid; /* process of its beginning, or of its end if the file lacks that */
+	uint32_t tid; /* thread of the same mark */
+	uint8_t kind; /* PERFCTR_MARK_POINT, PERFCTR_MARK_FRAME, or PERFCTR_MARK_BEGIN of a phase */
+	uint8_t is_open; /* 1 for a phase without an end */
+};
+
+struct perfctr_marks;
+
+/**
+ * perfctr_marks_new() - begin to collect marks
+ * @marks: set to the marks on success
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_marks_new(struct perfctr_ctx *ctx, struct perfctr_marks **marks);
+struct perfctr_marks *perfctr_marks_ref(struct perfctr_marks *marks);
+struct perfctr_marks *perfctr_marks_unref(struct perfctr_marks *marks);
+
+/**
+ * perfctr_marks_add() - take a record
+ * @record: any record of perfctr_capture_next(); used are marks and texts
+ *
+ * Return: 0, also if there are a million marks already, which leaves it out; -ENOMEM.
+ */
+int perfctr_marks_add(struct perfctr_marks *marks, const struct perfctr_capture_record *record);
+
+/**
+ * perfctr_marks_finish() - make frames and phases of the marks
+ * @marks: with all records of the file
+ * @reader: at the end of its file, whose samples perfctr_capture_sample() decoded
+ *
+ * An end belongs to the latest beginning of its name in the same thread, else in the same process,
+ * else in the capture: marks of a shell are of a process each. A frame ends where the next one of
+ * its name is marked, in the thread if that has several, else in the process, else in the capture.
+ * What began before a flight recorder's or a later file's first sample begins with it.
+ *
+ * Return: 0 or -ENOMEM.
+ */
+int perfctr_marks_finish(struct perfctr_marks *marks, const struct perfctr_capture_reader *reader);
+
+/**
+ * perfctr_marks_count() - points, frames and phases
+ * @marks: after perfctr_marks_finish()
+ *
+ * Return: the number.
+ */
+size_t perfctr_marks_count(const struct perfctr_marks *marks);
+
+/**
+ * perfctr_marks_get() - one of them
+ * @n: 0..count - 1, in the order of their start
+ *
+ * Return: valid as long as the marks; NULL if out of range.
+ */
+const struct perfctr_marked *perfctr_marks_get(const struct perfctr_marks *marks, size_t n);
+
+/**
+ * perfctr_marks_lost() - marks that the recorder did not get, or that were too many
+ *
+ * Return: at least how many.
+ */
+uint64_t perfctr_marks_lost(const struct perfctr_marks *marks);
+
+/**
+ * perfctr_marks_unmatched() - ends of phases that had not begun
+ *
+ * Return: the number.
+ */
+uint64_t perfctr_marks_unmatched(const struct perfctr_marks *marks);
 
 #if defined(__cplusplus)
 }

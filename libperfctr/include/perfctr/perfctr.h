@@ -1442,6 +1442,21 @@ struct perfctr_value {
 const char *perfctr_value_state_text(unsigned int state);
 
 /**
+ * perfctr_totals_value() - value of a counter in totals
+ * @block: block in totals
+ * @n: 0..count - 1
+ * @value: filled: in the counter's own steps, see perfctr_totals_unit(); signed for a level. Of a
+ * multiplexed counter it is extrapolated to the whole time, unless the time in which it did not run
+ * is that on CPUs that do not have the event, where it counted zero.
+ * @running: set to the part of the time in which a multiplexed counter ran, 1 for all others; 0 if
+ * it was not measured; may be NULL
+ *
+ * Members of struct perfctr_total say nothing if @value has no number.
+ */
+void perfctr_totals_value(const struct perfctr_totals_block *block, size_t n,
+			  struct perfctr_value *value, double *running);
+
+/**
  * perfctr_totals_rate() - value per second
  * @total: counter in them
  * @value: filled
@@ -1579,6 +1594,23 @@ int perfctr_time_anchor(struct perfctr_anchor *anchor);
  */
 int perfctr_time_convert(const struct perfctr_anchor *first, const struct perfctr_anchor *last,
 			 uint64_t raw_ns, int clock, uint64_t *ns);
+
+/**
+ * perfctr_time_of_anchors() - convert a time of a sample by the anchors around it
+ * @anchors: by raw_ns, as perfctr_capture_anchor() lets them pass
+ * @count: of @anchors
+ * @raw_ns: time to convert
+ * @clock: CLOCK_MONOTONIC, CLOCK_BOOTTIME or CLOCK_REALTIME
+ * @ns: set to the time on that clock
+ *
+ * As perfctr_time_convert(), but between two anchors with a suspend in between, where clocks leap
+ * at an unknown instant, by the first of them alone.
+ *
+ * Return: 0; -ENODATA there is no anchor; -ERANGE the time is before that clock's zero; -EINVAL any
+ * other clock.
+ */
+int perfctr_time_of_anchors(const struct perfctr_anchor *anchors, size_t count, uint64_t raw_ns,
+			    int clock, uint64_t *ns);
 
 /**
  * perfctr_time_of_gpu() - convert a GPU timestamp to the clock of samples

@@ -14,9 +14,12 @@ for a name or number that is wrong; their text says what to do.
 """
 
 import contextlib
+import itertools
 import math
 import os
+import re
 import typing
+import warnings
 
 from perfctr import _perfctr
 from perfctr._perfctr import Column, Table
@@ -37,14 +40,14 @@ class Total(typing.NamedTuple):
     block: str
     counter: str
     unit: str  # of number; empty: unknown
-    value: int | None  # exact; None: not measured, or beyond 64 bits
+    value: int | None  # exact; None: not measured, had no turn, or beyond 64 bits
     number: float | None  # in the unit, extrapolated if it ran for a part of the time
     rate: float | None  # number per second; None for levels
     minimum: int | None  # of a sample
     maximum: int | None
     measured: int  # samples in which it was measured
     missed: int
-    running: float  # part of the time in which it ran
+    running: float  # part of the time in which it ran; 0: not measured
 
 
 class Metric(typing.NamedTuple):
@@ -69,7 +72,7 @@ class Span(typing.NamedTuple):
 
 
 class Mark(typing.NamedTuple):
-    """A point, frame or phase that the recorded program marked."""
+    """A point, frame or phase that was marked, paired as by perfctr report."""
 
     kind: str  # point, frame, phase
     name: str
@@ -106,8 +109,8 @@ class Session:
     period: seconds between samples; 0: a sample for each sample() and one at the end.
     device: node, driver or name; None: the first GPU that offers counters, or "local", the perf
     PMUs of the machine. broker: socket of perfctr serve, "" for the system's.
-    pid, cgroup: count only this process and its future children, or the folder of a cgroup; of the
-    local device.
+    pid, cgroup: count only this process and its future children, or the folder of a cgroup, not
+    both; of the local device.
     columns: keep all samples for table(); False: totals only, whose memory does not grow.
     """
 
@@ -118,8 +121,7 @@ class Session:
         if not isinstance(events, str):
             events = ",".join(events)
         self._session = _perfctr.session(
-            events, device=device, broker=broker, pid=pid, slots=slots, flags=flags,
-            cgroup=None if cgroup is None else os.fspath(cgroup),
+            events, device=device, broker=broker, pid=pid, cgroup=cgroup, slots=slots, flags=flags,
             period_ns=_ns(period, "the period"), columns=columns)
         self._counts = False
 
@@ -138,8 +140,10 @@ class Session:
         self._counts = False
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait for a sample, at most timeout seconds; other threads run meanwhile.
-        Return: False if there is none, and none will come if the session does not count."""
+        """Wait for a sample, at most timeout seconds; other threads run meanwhile, and handlers of
+        signals, which can stop the session but not close it. OSError: the device is gone, and all
+        samples were read. Return: False if there is none, and none will come if the session does
+        not count."""
         return self._session.wait(timeout)
 
     def read(self) -> int:
@@ -191,52 +195,69 @@ class Session:
             self.stop()
 
 
-def _spans(marks):
-    """Frames and phases of raw marks: a frame ends where its thread marks the next one."""
-    spans, begun, last = [], {}, {}
-    for time, kind, name, pid, tid in sorted(marks, key=lambda mark: mark[0]):
-        key = pid, tid, name
-        if kind == "point":
-            spans.append(Mark(kind, name, time, time, pid, tid))
-        elif kind == "frame":
-            if key in last:
-                spans.append(Mark(kind, name, last[key], time, pid, tid))
-            last[key] = time
-        elif kind == "begin":
-            begun.setdefault(key, []).append(time)
-        elif begun.get(key):
-            spans.append(Mark("phase", name, begun[key].pop(), time, pid, tid))
-    for (pid, tid, name), starts in begun.items():
-        spans += [Mark("phase", name, start, None, pid, tid) for start in starts]
-    return sorted(spans, key=lambda span: span.start_ns)
+def _nodes(devices, texts):
+    """Names of the sessions, as perfctr report has them: no two are the same."""
+    nodes = []
+    for number, (driver, path) in enumerate(devices):
+        node = re.sub("[^A-Za-z0-9._-]", "?", LOCAL if driver == LOCAL else path.split("/")[-1])
+        node = texts.get(f"cgroup.{number}") or node or f"device{number}"
+        more = itertools.chain([node], (f"{node}.{n}" for n in itertools.count(1)))
+        nodes.append(next(name for name in more if name not in nodes))
+    return nodes
 
 
 class Capture:
-    """A file of perfctr record, read completely; use open()."""
+    """A file of perfctr record, of which a session is read completely; use open()."""
 
-    def __init__(self, path: str | os.PathLike):
+    def __init__(self, path: str | bytes | os.PathLike, session: int | str | None = None):
         self.path = os.fspath(path)
-        read = _perfctr.read(self.path)
+        number = session if isinstance(session, int) else 0
+        if number < 0:
+            raise ValueError(f"sessions have numbers from 0 on, not {number}")
+        read = _perfctr.read(self.path, number)
+        self.sessions: list[str] = _nodes(read["sessions"], read["texts"])
+        if isinstance(session, str) and session in self.sessions[1:]:
+            number = self.sessions.index(session)
+            read = _perfctr.read(self.path, number)
+        elif number >= len(self.sessions) or session not in (None, number, self.sessions[number]):
+            raise ValueError(f"no session {session!r} in {self.path!r}, which has "
+                             f"{', '.join(self.sessions)}")
+        self.session: str = self.sessions[number]
+        self._number = number
         self.table: Table = read["table"]
         self.texts: dict[str, str] = read["texts"]
-        self.marks: list[Mark] = _spans(read["marks"])
+        self.marks: list[Mark] = [Mark(*mark) for mark in read["marks"]]
+        self.marks_lost: int = read["marks_lost"]
         self.anchors: list[tuple[int, int, int, int]] = read["anchors"]
         self.device: str = read["device"]
         self.driver: str = read["driver"]
         self.period_ns: int = read["period_ns"]
         self.complete: bool = read["complete"]
         self.bad_samples: int = read["bad_samples"]
+        self.bad_numbers: bool = read["bad_numbers"]
         self.cut_bytes: int = read["cut_bytes"]
         self.damage: str = read["damage"]
 
     def totals(self, per_block: bool = False) -> Totals:
         """All samples added up, by type of block or by block: the file is read again."""
-        return Totals(*_perfctr.totals(self.path, per_block))
+        return Totals(*_perfctr.totals(self.path, per_block, self._number))
 
 
-def open(path: str | os.PathLike = "perfctr.capture") -> Capture:  # as in tarfile, gzip
-    """Read a capture. What can be read of a damaged one is there; damage and complete tell."""
-    return Capture(path)
+def open(path: str | bytes | os.PathLike = "perfctr.capture",  # as in tarfile, gzip
+         session: int | str | None = None) -> Capture:
+    """Read a capture, also one that gzip or zstd compressed.
+
+    session: of a capture of several devices or cgroups the one to read, by number or by name:
+    sessions has the names. None: the first one, with a warning if there are more.
+    What can be read of a damaged file is there, without what no recording has; damage, complete,
+    bad_samples, bad_numbers and marks_lost tell.
+    """
+    capture = Capture(path, session)
+    if session is None and len(capture.sessions) > 1:
+        warnings.warn(f"{capture.path!r} has {len(capture.sessions)} sessions, and only "
+                      f"{capture.session!r} was read: open(path, session) takes one of "
+                      f"{capture.sessions}", stacklevel=2)
+    return capture
 
 
 def devices() -> list[dict[str, str]]:

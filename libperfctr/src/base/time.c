@@ -93,6 +93,43 @@ EXPORT int perfctr_time_convert(const struct perfctr_anchor *first,
 	return 0;
 }
 
+/* CLOCK_MONOTONIC stops in suspend, CLOCK_BOOTTIME does not. */
+static bool suspended(const struct perfctr_anchor *from, const struct perfctr_anchor *to)
+{
+	return to->boottime_ns - to->monotonic_ns >
+	       from->boottime_ns - from->monotonic_ns + NS_PER_S / 1000;
+}
+
+EXPORT int perfctr_time_of_anchors(const struct perfctr_anchor *anchors, size_t count,
+				   uint64_t raw_ns, int clock, uint64_t *ns)
+{
+	const struct perfctr_anchor *from, *to;
+	uint64_t first_ns;
+	size_t last = 0;
+	int error;
+
+	if (!count)
+		return -ENODATA;
+	/* the first anchor that is not before, or the last one */
+	for (size_t end = count - 1; last < end;) {
+		const size_t middle = last + (end - last) / 2;
+
+		if (anchors[middle].raw_ns < raw_ns)
+			last = middle + 1;
+		else
+			end = middle;
+	}
+	to = &anchors[last];
+	from = &anchors[last ? last - 1 : 0];
+	/* the clock leapt at an unknown instant: not a rate that one may interpolate with */
+	if (raw_ns < to->raw_ns && suspended(from, to))
+		to = from;
+	error = anchor_clock(from, clock, &first_ns);
+	if (!error && raw_ns < from->raw_ns && from->raw_ns - raw_ns > first_ns)
+		return -ERANGE;
+	return error ? error : perfctr_time_convert(from, to, raw_ns, clock, ns);
+}
+
 EXPORT int perfctr_time_of_gpu(const struct perfctr_device *device, uint32_t epoch,
 			       uint64_t gpu_timestamp, uint64_t *raw_ns)
 {

@@ -59,6 +59,31 @@ void capture_meta_free(struct capture_meta *meta);
  */
 int capture_meta_take(struct capture_meta *meta, const struct perfctr_capture_record *record);
 
+/* what the records that were checked say of those that follow */
+struct capture_checks {
+	uint64_t samples; /* that were possible; the members up to @last_end_ns are of these */
+	uint64_t start_ns, end_ns; /* earliest and latest */
+	uint64_t next_seq, last_end_ns; /* behind the last one */
+	uint64_t anchor_ns; /* CLOCK_MONOTONIC_RAW of the last anchor; 0: none */
+	bool has_bad_anchor;
+};
+
+struct perfctr_capture_reader {
+	atomic_uint refs;
+	struct perfctr_ctx *ctx;
+	int fd;
+	/* bytes of the file from offset on; the current record begins at start */
+	unsigned char *buffer;
+	size_t start, used, room;
+	uint64_t offset;
+	/* size of the record returned last; the next call skips it */
+	size_t current;
+	bool at_end, is_old;
+	unsigned int session, session_count; /* the one that is read; those that were seen */
+	struct capture_meta meta;
+	struct capture_checks checks;
+};
+
 /* Whether a record that names no session is about all sessions, not the first one. */
 bool capture_is_common(const struct perfctr_capture_record *record);
 

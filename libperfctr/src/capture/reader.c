@@ -7,21 +7,6 @@
 
 enum { FIRST_ROOM_BYTES = 64 * 1024 };
 
-struct perfctr_capture_reader {
-	atomic_uint refs;
-	struct perfctr_ctx *ctx;
-	int fd;
-	/* bytes of the file from offset on; the current record begins at start */
-	unsigned char *buffer;
-	size_t start, used, room;
-	uint64_t offset;
-	/* size of the record returned last; the next call skips it */
-	size_t current;
-	bool at_end, is_old;
-	unsigned int session, session_count; /* the one that is read; those that were seen */
-	struct capture_meta meta;
-};
-
 /*
  * Make that many bytes from start on available.
  * Return: 1; 0 the file ends before; a negative errno.

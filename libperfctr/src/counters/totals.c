@@ -696,6 +696,62 @@ EXPORT int perfctr_totals_label(const struct perfctr_selection *selection,
 	return selection_counter_label(selection, &key, text, size);
 }
 
+/* The event may not have run because the task was on other CPUs, where it counted zero. */
+static bool is_part_of_task(const struct perfctr_totals_block_info *info)
+{
+	const uint32_t both = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_UNAVAILABLE;
+
+	return info->is_pmu && (info->states & both) == both;
+}
+
+/* Why a counter has no value. */
+static enum perfctr_value_state state_of(const struct perfctr_totals_block_info *info,
+					 const struct perfctr_total *total, double running)
+{
+	if (!total->measured && info->is_pmu && info->states & DRM_PERFCTR_STATE_UNAVAILABLE &&
+	    !is_part_of_task(info))
+		return PERFCTR_VALUE_NOT_SUPPORTED;
+	if (!total->measured)
+		return PERFCTR_VALUE_NOT_MEASURED;
+	if (total->overflow)
+		return PERFCTR_VALUE_OVERFLOW;
+	return running > 0 ? PERFCTR_VALUE_OK : PERFCTR_VALUE_NOT_MEASURED;
+}
+
+EXPORT void perfctr_totals_value(const struct perfctr_totals_block *block, size_t n,
+				 struct perfctr_value *value, double *running)
+{
+	const struct perfctr_totals_block_info *info = &block->info;
+	const struct perfctr_total *total = perfctr_totals_counter(block, n);
+	const bool is_level = total && total->desc && total->desc->kind == PERFCTR_KIND_LEVEL;
+	double part = 1;
+
+	*value = (struct perfctr_value){ .state = PERFCTR_VALUE_NOT_SELECTED };
+	if (total && !is_level && info->states & DRM_PERFCTR_STATE_MULTIPLEXED &&
+	    info->time_enabled && total->running_ns < info->time_enabled)
+		part = (double)total->running_ns / (double)info->time_enabled;
+	if (!total || !total->measured)
+		part = 0;
+	if (running)
+		*running = part;
+	if (!total)
+		return;
+	value->state = state_of(info, total, part);
+	value->flags = total->missed ? PERFCTR_VALUE_PARTIAL : 0;
+	if (value->state != PERFCTR_VALUE_OK)
+		return;
+	value->number = is_level ? (double)(int64_t)total->sum : (double)total->sum;
+	if (part < 1 && is_part_of_task(info)) {
+		value->flags |= PERFCTR_VALUE_PARTIAL;
+	} else if (part < 1) {
+		value->number /= part;
+		value->flags |= PERFCTR_VALUE_ESTIMATED;
+	} else if (is_level || total->sum <= INT64_MAX) {
+		value->integer = (int64_t)total->sum;
+		value->flags |= PERFCTR_VALUE_INTEGER;
+	}
+}
+
 EXPORT void perfctr_totals_rate(const struct perfctr_totals *totals,
 				const struct perfctr_total *total, struct perfctr_value *value)
 {

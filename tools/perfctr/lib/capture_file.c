@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/number.h"
+#include "common/unpack.h"
 #include "rows.h"
 
 enum { MAX_TEXTS = 1000, MAX_ANCHORS = 1000000 };
@@ -39,31 +40,12 @@ static int take_text(struct capture_file *file, const struct perfctr_capture_rec
 	return text->key && text->value ? 0 : -ENOMEM;
 }
 
-/*
- * Numbers that no recording has are damage, and are neither shown nor added up. Limits are
- * generous: a sample or a merged period each microsecond and a thousand more, an hour of lost
- * counts, a century since the boot.
- */
-enum { LEAST_PERIOD_NS = 1000, MOST_AT_ONCE = 1000, MOST_YEARS = 100, MOST_LOST_S = 3600 };
-
-static bool is_time(uint64_t ns)
-{
-	return ns < MOST_YEARS * 366ull * 86400 * NS_PER_S;
-}
-
 static int take_anchor(struct capture_file *file, const struct perfctr_capture_record *record)
 {
 	struct perfctr_anchor *anchors, anchor;
 
-	perfctr_capture_copy(record, &anchor, sizeof(anchor));
-	if (!is_time(anchor.raw_ns) || !is_time(anchor.monotonic_ns) ||
-	    !is_time(anchor.boottime_ns) || !is_time(anchor.realtime_ns)) {
-		file->has_bad_numbers = true;
-		return 0;
-	}
-	/* conversion needs ascending times; skip an anchor that is out of order */
-	if (file->anchor_count == MAX_ANCHORS || !anchor.raw_ns ||
-	    (file->anchor_count && anchor.raw_ns < file->anchors[file->anchor_count - 1].raw_ns))
+	if (perfctr_capture_anchor(file->reader, record, &anchor) ||
+	    file->anchor_count == MAX_ANCHORS)
 		return 0;
 	if (!(file->anchor_count & (file->anchor_count - 1))) {
 		size_t room = file->anchor_count ? 2 * file->anchor_count : 1;
@@ -77,37 +59,6 @@ static int take_anchor(struct capture_file *file, const struct perfctr_capture_r
 	return 0;
 }
 
-/* @at: of the samples before, updated if the sample is plausible */
-static bool is_plausible(const struct perfctr_sample *s, struct capture_position *at)
-{
-	const uint64_t ns = s->end_ns - s->start_ns;
-	bool plausible = is_time(s->start_ns) && is_time(s->end_ns) && s->end_ns >= s->start_ns &&
-			 s->merged_periods <= ns / LEAST_PERIOD_NS + MOST_AT_ONCE &&
-			 s->lost_ns <= ns + MOST_LOST_S * NS_PER_S;
-
-	/* a flight recorder begins with any number */
-	if (at->is_known)
-		plausible = plausible && s->seq >= at->next_seq &&
-			    s->seq - at->next_seq <=
-				    (s->end_ns > at->end_ns ? s->end_ns - at->end_ns : 0) /
-						    LEAST_PERIOD_NS +
-					    MOST_AT_ONCE;
-	if (plausible)
-		*at = (struct capture_position){ s->seq + 1, s->end_ns, true };
-	return plausible;
-}
-
-static bool is_plausible_status(const struct capture_file *file,
-				const struct drm_perfctr_status *status)
-{
-	const struct perfctr_span *span = perfctr_totals_span(file->totals);
-	const uint64_t ns = span->samples ? span->end_ns - span->start_ns : 0;
-	const uint64_t most = ns / LEAST_PERIOD_NS + MOST_LOST_S * (NS_PER_S / LEAST_PERIOD_NS);
-
-	return status->published >= span->samples &&
-	       status->published - span->samples <= most + file->at.next_seq;
-}
-
 static int take_record(struct capture_file *file, const struct perfctr_capture_record *record)
 {
 	struct perfctr_sample sample;
@@ -115,14 +66,14 @@ static int take_record(struct capture_file *file, const struct perfctr_capture_r
 
 	switch (record->type) {
 	case PERFCTR_CAPTURE_TEXT:
-		return take_text(file, record);
+		error = take_text(file, record);
+		return error ? error : perfctr_marks_add(file->raw_marks, record);
 	case PERFCTR_CAPTURE_ANCHOR:
 		return take_anchor(file, record);
 	case PERFCTR_CAPTURE_MARK:
-		return marks_add(&file->marks, record);
+		return perfctr_marks_add(file->raw_marks, record);
 	case PERFCTR_CAPTURE_SAMPLE:
-		if (perfctr_decode_sample(record->content, record->size, &sample) <= 0 ||
-		    !is_plausible(&sample, &file->at)) {
+		if (perfctr_capture_sample(file->reader, record, &sample)) {
 			file->bad_samples++;
 			return 0;
 		}
@@ -162,6 +113,21 @@ static int spool(const struct app *app)
 	return fd;
 }
 
+/* Go on with what is in a compressed file. Return: 0 or an exit status, the message was printed. */
+static int unpack_file(const struct app *app, struct capture_file *file)
+{
+	struct unpacked u = { .is_quiet = false };
+
+	if (unpack(&file->fd, &u)) {
+		app_error(app, "%s: %s", file->path, u.error);
+		return EXIT_FAILED;
+	}
+	file->damage = u.damage ? json_clean_line(u.damage) : NULL;
+	file->cut_bytes = u.cut_bytes;
+	file->cut_is_packed = u.cut_bytes;
+	return 0;
+}
+
 static int open_file(const struct app *app, const char *path, struct capture_file *file)
 {
 	struct stat stat;
@@ -170,7 +136,7 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 	if (!strcmp(path, "-")) {
 		file->path = "stdin";
 		file->fd = spool(app);
-		return file->fd < 0 ? EXIT_FAILED : capture_unpack(app, file);
+		return file->fd < 0 ? EXIT_FAILED : unpack_file(app, file);
 	}
 	file->fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (file->fd < 0 || fstat(file->fd, &stat)) {
@@ -181,7 +147,7 @@ static int open_file(const struct app *app, const char *path, struct capture_fil
 		return EXIT_FAILED;
 	}
 	if (S_ISREG(stat.st_mode))
-		return capture_unpack(app, file);
+		return unpack_file(app, file);
 	app_error(app, "%s: this is no file; a pipe is read as standard input, with -", path);
 	return EXIT_FAILED;
 }
@@ -191,13 +157,14 @@ static void take_totals(struct capture_file *file)
 {
 	const struct perfctr_capture_session *session = perfctr_capture_session(file->reader);
 	const struct drm_perfctr_status *status = perfctr_capture_status(file->reader);
+	const uint32_t bad = perfctr_capture_bad_numbers(file->reader);
 
 	file->is_finished = status;
-	if (session && is_time(session->period_ns))
+	if (!(bad & PERFCTR_CAPTURE_BAD_SESSION))
 		file->session = session;
-	if (status && is_plausible_status(file, status))
+	if (!(bad & PERFCTR_CAPTURE_BAD_STATUS))
 		file->status = status;
-	file->has_bad_numbers |= (session && !file->session) || (status && !file->status);
+	file->has_bad_numbers = bad;
 }
 
 /* As device_node(), of a device that may be of another machine. */
@@ -223,10 +190,11 @@ static void name_node(struct capture_file *file)
 static int read_file(const struct app *app, struct capture_file *file)
 {
 	struct perfctr_capture_record record;
-	const char *part;
 	int result;
 
 	result = perfctr_totals_new(app->ctx, &file->totals);
+	if (!result)
+		result = perfctr_marks_new(app->ctx, &file->raw_marks);
 	if (!result)
 		result = perfctr_capture_reader_new(app->ctx, file->fd, &file->reader);
 	if (!result)
@@ -250,14 +218,9 @@ static int read_file(const struct app *app, struct capture_file *file)
 		app_error(app, "%s: %s", file->path, strerror(-result));
 		return EXIT_FAILED;
 	}
-	/* a flight recorder has forgotten marks of before; a later part repeats them */
-	part = capture_file_text(file, CAPTURE_KEY_PART);
-	if (marks_finish(&file->marks,
-			 capture_file_text(file, "flight_ns") || (part && strcmp(part, "1")) ?
-				 perfctr_totals_span(file->totals)->start_ns :
-				 0,
-			 perfctr_totals_span(file->totals)->end_ns))
+	if (marks_take(&file->marks, file->raw_marks, file->reader))
 		return out_of_memory(app);
+	file->raw_marks = perfctr_marks_unref(file->raw_marks);
 	take_totals(file);
 	if (!file->cut_is_packed)
 		file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
@@ -276,6 +239,7 @@ static void close_file(struct capture_file *file)
 		free(file->texts[n].value);
 	}
 	free(file->texts);
+	perfctr_marks_unref(file->raw_marks);
 	marks_free(&file->marks);
 	free(file->anchors);
 	free(file->damage);
@@ -337,7 +301,6 @@ void capture_close(struct capture *capture)
 /* a session that is read once more, up to its next sample */
 struct walker {
 	struct perfctr_capture_reader *reader;
-	struct capture_position at;
 	struct perfctr_sample sample;
 	int result; /* 1: there is a sample; 0: it has ended; a negative errno */
 };
@@ -348,8 +311,7 @@ static void find_next(struct walker *w)
 
 	while ((w->result = perfctr_capture_next(w->reader, &record)) > 0)
 		if (record.type == PERFCTR_CAPTURE_SAMPLE &&
-		    perfctr_decode_sample(record.content, record.size, &w->sample) > 0 &&
-		    is_plausible(&w->sample, &w->at))
+		    !perfctr_capture_sample(w->reader, &record, &w->sample))
 			return;
 	/* damage ends the samples; it was reported when the file was opened */
 	w->result = w->result == -EBADMSG ? 0 : w->result;
@@ -419,35 +381,9 @@ const char *capture_file_text(const struct capture_file *file, const char *key)
 	return NULL;
 }
 
-/* CLOCK_MONOTONIC stops in suspend, CLOCK_BOOTTIME does not. */
-static bool suspended(const struct perfctr_anchor *from, const struct perfctr_anchor *to)
-{
-	return to->boottime_ns - to->monotonic_ns >
-	       from->boottime_ns - from->monotonic_ns + NS_PER_MS;
-}
-
 bool capture_file_time(const struct capture_file *file, uint64_t raw_ns, int clock, uint64_t *ns)
 {
-	const struct perfctr_anchor *from, *to;
-	size_t last = 0;
-
-	if (!file->anchor_count)
-		return false;
-	/* the first anchor that is not before, or the last one */
-	for (size_t end = file->anchor_count - 1; last < end;) {
-		const size_t middle = (last + end) / 2;
-
-		if (file->anchors[middle].raw_ns < raw_ns)
-			last = middle + 1;
-		else
-			end = middle;
-	}
-	to = &file->anchors[last];
-	from = &file->anchors[last ? last - 1 : 0];
-	/* the clock leapt at an unknown instant: not a rate that one may interpolate with */
-	if (raw_ns < to->raw_ns && suspended(from, to))
-		to = from;
-	return !perfctr_time_convert(from, to, raw_ns, clock, ns);
+	return !perfctr_time_of_anchors(file->anchors, file->anchor_count, raw_ns, clock, ns);
 }
 
 uint64_t capture_file_absent(const struct capture_file *file)

@@ -18,20 +18,10 @@
 /* end of the names of files that record --switch-output has not completed */
 #define CAPTURE_PART ".part"
 
-/* key of a text: number of the file among those of a recording, from 1 on */
-#define CAPTURE_KEY_PART "part"
-
 /* a key and a text that the recorder wrote into the capture */
 struct capture_text {
 	char *key;
 	char *value;
-};
-
-/* where a reader is among the samples */
-struct capture_position {
-	uint64_t next_seq;
-	uint64_t end_ns;
-	bool is_known; /* there was a sample */
 };
 
 /* a session of an open capture, read once */
@@ -52,6 +42,7 @@ struct capture_file {
 	size_t text_count;
 	struct perfctr_anchor *anchors;
 	size_t anchor_count;
+	struct perfctr_marks *raw_marks; /* NULL once @marks is made of them */
 	struct marks marks; /* of all sessions */
 	uint64_t bytes; /* of the file */
 	uint64_t cut_bytes; /* bytes after the last whole record */
@@ -59,7 +50,6 @@ struct capture_file {
 	bool has_bad_numbers; /* other records have impossible numbers, which were left out */
 	bool is_finished; /* it has the totals of its end */
 	bool cut_is_packed; /* @cut_bytes are those after the last whole frame of zstd */
-	struct capture_position at; /* behind the last sample */
 	char *damage; /* description of the damage, NULL if the file is intact */
 };
 
@@ -158,14 +148,6 @@ bool capture_is_written(const char *path);
 
 /* Whether a file begins as captures do. */
 bool capture_file_is(const char *path);
-
-/*
- * Go on with an unnamed file that has what gzip or zstd compressed. Of zstd it has the frames that
- * are whole, or of a first one what can be read, and @file says what is missing.
- * @file: path and fd, at its beginning.
- * Return: 0, also if it is not compressed, or an exit status, the message was printed.
- */
-int capture_unpack(const struct app *app, struct capture_file *file);
 
 /* Whether a file is compressed and has a capture, or too little to tell. */
 bool capture_is_packed(const char *path);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "capture_file.h"
+#include "common/unpack.h"
 
 struct seen {
 	dev_t device;
@@ -167,4 +168,36 @@ void capture_list_free(struct capture_list *list)
 		free(list->paths[n]);
 	free(list->paths);
 	*list = (struct capture_list){ 0 };
+}
+
+static bool is_capture(const char *bytes, ssize_t length)
+{
+	return length == 8 && !memcmp(bytes, "perfctr\n", 8);
+}
+
+bool capture_is_packed(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t length = -1;
+	char bytes[8];
+
+	if (fd >= 0) {
+		length = unpack_peek(fd, bytes, sizeof(bytes));
+		close(fd);
+	}
+	/* what is too short to tell is named when it is read */
+	return length >= 0 && (length < (ssize_t)sizeof(bytes) || is_capture(bytes, length));
+}
+
+bool capture_file_is(const char *path)
+{
+	const int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char bytes[8];
+	ssize_t length;
+
+	if (fd < 0)
+		return false;
+	length = read(fd, bytes, sizeof(bytes));
+	close(fd);
+	return is_capture(bytes, length);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Pairs begin and end of marks, and gives each a lane that nothing else uses then. */
+/* Gives each mark a name that can be shown, and a lane that nothing else uses then. */
 #include "marks.h"
 
 #include <errno.h>
@@ -8,192 +8,28 @@
 
 #include "json.h"
 
-enum { MAX_OPEN = 1024 }; /* phases and kinds of frames that are searched for a beginning */
-
-int marks_add(struct marks *marks, const struct perfctr_capture_record *record)
+/* Return: 0 or -ENOMEM. */
+static int take(struct marks *marks, const struct perfctr_marks *from)
 {
-	struct perfctr_capture_mark mark;
-	const char *name;
-	char *copy;
+	marks->all = calloc(perfctr_marks_count(from) + 1, sizeof(*marks->all));
+	for (size_t n = 0; marks->all && n < perfctr_marks_count(from); n++) {
+		const struct perfctr_marked *m = perfctr_marks_get(from, n);
+		char *name = json_clean_line(m->name);
 
-	if (perfctr_capture_mark(record, &mark, &name))
-		return 0;
-	marks->lost += mark.lost;
-	if (marks->count == MARKS_MOST) {
-		marks->lost++;
-		return 0;
-	}
-	if (marks->count == marks->room) {
-		const size_t room = marks->room ? 2 * marks->room : 64;
-		struct mark *all = realloc(marks->all, room * sizeof(*all));
-
-		if (!all)
+		if (!name)
 			return -ENOMEM;
-		marks->all = all;
-		marks->room = room;
+		marks->all[marks->count++] = (struct mark){
+			.start_ns = m->start_ns,
+			.end_ns = m->end_ns,
+			.name = name,
+			.pid = m->pid,
+			.tid = m->tid,
+			.kind = m->kind,
+			.lane = -1,
+			.open = m->is_open,
+		};
 	}
-	copy = json_clean_line(name);
-	if (!copy)
-		return -ENOMEM;
-	marks->all[marks->count++] = (struct mark){
-		.start_ns = mark.time_ns,
-		.end_ns = mark.time_ns,
-		.name = copy,
-		.pid = mark.pid,
-		.tid = mark.tid,
-		.kind = mark.kind,
-		.lane = -1,
-	};
-	return 0;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct mark *x = a, *y = b;
-
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
-}
-
-/* marks that wait for the next one of their name */
-struct open_marks {
-	size_t all[MAX_OPEN]; /* indices */
-	size_t count;
-};
-
-/*
- * How alike their origins are: 3 the same thread, 2 the same process, 1 the same capture. Marks of
- * a shell are of one process each.
- */
-static int likeness_of(const struct mark *a, const struct mark *b)
-{
-	return a->pid != b->pid ? 1 : a->tid != b->tid ? 2 : 3;
-}
-
-/* The latest of the same thread, else of the same process, else of the capture. */
-static size_t find_open(const struct marks *marks, const struct open_marks *open,
-			const struct mark *mark)
-{
-	size_t found = open->count;
-	int best = mark->level ? mark->level - 1 : 0;
-
-	for (size_t n = open->count; n-- && best < 3;) {
-		const struct mark *m = &marks->all[open->all[n]];
-		const int likeness = likeness_of(m, mark);
-
-		if (likeness > best && m->level == mark->level && !strcmp(m->name, mark->name)) {
-			best = likeness;
-			found = n;
-		}
-	}
-	return found;
-}
-
-static void remove_open(struct open_marks *open, size_t n)
-{
-	open->count--;
-	memmove(&open->all[n], &open->all[n + 1], (open->count - n) * sizeof(*open->all));
-}
-
-static int by_origin(const void *a, const void *b)
-{
-	const struct mark *const *x = a, *const *y = b;
-	int order = strcmp((*x)->name, (*y)->name);
-
-	order = order ? order : ((*x)->pid > (*y)->pid) - ((*x)->pid < (*y)->pid);
-	return order ? order : ((*x)->tid > (*y)->tid) - ((*x)->tid < (*y)->tid);
-}
-
-/*
- * Frames of a name belong to one another within a thread that has several, else within such a
- * process, else within the capture. Return: 0 or -ENOMEM.
- */
-static int set_levels(struct marks *marks)
-{
-	struct mark **frames = calloc(marks->count + 1, sizeof(*frames));
-	size_t count = 0;
-
-	if (!frames)
-		return -ENOMEM;
-	for (size_t n = 0; n < marks->count; n++)
-		if (marks->all[n].kind == PERFCTR_MARK_FRAME)
-			frames[count++] = &marks->all[n];
-	qsort(frames, count, sizeof(*frames), by_origin);
-	for (size_t n = 0; n < count; n++) {
-		int level = 1;
-
-		for (int side = -1; side <= 1; side += 2) {
-			const size_t other = n + (size_t)side;
-			int likeness;
-
-			if (other >= count || strcmp(frames[other]->name, frames[n]->name))
-				continue;
-			likeness = likeness_of(frames[other], frames[n]);
-			level = likeness > level ? likeness : level;
-		}
-		frames[n]->level = (int8_t)level;
-	}
-	free(frames);
-	return 0;
-}
-
-/* Give beginnings their ends. @start_ns: not 0: what has no beginning there began then. */
-static void match(struct marks *marks, uint64_t start_ns, uint64_t end_ns)
-{
-	struct open_marks phases = { .count = 0 }, frames = { .count = 0 };
-
-	for (size_t n = 0; n < marks->count; n++) {
-		struct mark *m = &marks->all[n];
-		struct open_marks *open = m->kind == PERFCTR_MARK_FRAME ? &frames : &phases;
-		size_t begin;
-
-		if (m->kind == PERFCTR_MARK_POINT)
-			continue;
-		begin = m->kind == PERFCTR_MARK_BEGIN ? open->count : find_open(marks, open, m);
-		if (begin < open->count) {
-			marks->all[open->all[begin]].end_ns = m->start_ns;
-			marks->all[open->all[begin]].open = false;
-			remove_open(open, begin);
-		} else if (m->kind == PERFCTR_MARK_END && start_ns && start_ns < m->end_ns) {
-			m->kind = PERFCTR_MARK_BEGIN;
-			m->start_ns = start_ns;
-			continue;
-		} else if (m->kind == PERFCTR_MARK_END) {
-			marks->unmatched++;
-		}
-		if (m->kind == PERFCTR_MARK_END)
-			continue;
-		if (open->count == MAX_OPEN)
-			remove_open(open, 0);
-		m->open = m->kind == PERFCTR_MARK_BEGIN;
-		if (m->open && m->start_ns < end_ns)
-			m->end_ns = end_ns;
-		open->all[open->count++] = n;
-	}
-}
-
-/* Of what began before @start_ns, keep the rest. */
-static void cut_before(struct marks *marks, uint64_t start_ns)
-{
-	for (struct mark *m = marks->all; m < marks->all + marks->count; m++)
-		if (m->start_ns < start_ns)
-			m->start_ns = m->end_ns < start_ns ? m->end_ns : start_ns;
-}
-
-/* The last mark of a kind of frames is only an end. */
-static void drop_ends(struct marks *marks)
-{
-	size_t kept = 0;
-
-	for (size_t n = 0; n < marks->count; n++) {
-		struct mark *m = &marks->all[n];
-
-		if (m->kind == PERFCTR_MARK_END ||
-		    (m->kind == PERFCTR_MARK_FRAME && m->start_ns == m->end_ns))
-			free(m->name);
-		else
-			marks->all[kept++] = *m;
-	}
-	marks->count = kept;
+	return marks->all ? 0 : -ENOMEM;
 }
 
 static void choose_lanes(struct marks *marks)
@@ -214,17 +50,17 @@ static void choose_lanes(struct marks *marks)
 	}
 }
 
-int marks_finish(struct marks *marks, uint64_t start_ns, uint64_t end_ns)
+int marks_take(struct marks *marks, struct perfctr_marks *from,
+	       const struct perfctr_capture_reader *reader)
 {
-	if (!marks->count)
-		return 0;
-	qsort(marks->all, marks->count, sizeof(*marks->all), by_time);
-	if (set_levels(marks))
-		return -ENOMEM;
-	match(marks, start_ns, end_ns);
-	cut_before(marks, start_ns);
-	drop_ends(marks);
-	qsort(marks->all, marks->count, sizeof(*marks->all), by_time);
+	int error = perfctr_marks_finish(from, reader);
+
+	if (!error)
+		error = take(marks, from);
+	if (error)
+		return error;
+	marks->lost = perfctr_marks_lost(from);
+	marks->unmatched = perfctr_marks_unmatched(from);
 	choose_lanes(marks);
 	return 0;
 }

@@ -130,55 +130,26 @@ static void name_counter(const struct row *row, struct names *names)
 		 filters, strchr(names->counter, '/') ? "" : "/");
 }
 
-/* The event may not have run because the task was on other CPUs, where it counted zero. */
-static bool is_part_of_task(const struct perfctr_totals_block_info *info)
+static void fill_value(struct row *row, const struct perfctr_totals_block *block, size_t n)
 {
-	const uint32_t both = DRM_PERFCTR_STATE_AVAILABLE | DRM_PERFCTR_STATE_UNAVAILABLE;
+	const struct perfctr_total *total = perfctr_totals_counter(block, n);
+	struct perfctr_value value;
 
-	return info->is_pmu && (info->states & both) == both;
-}
-
-static void fill_value(struct row *row, const struct perfctr_total *total)
-{
-	const struct perfctr_totals_block_info *info = row->info;
-
+	perfctr_totals_value(block, n, &value, &row->running_ratio);
 	row->value = total->sum;
 	row->measured = total->measured;
 	row->missed = total->missed;
-	if (total->missed)
-		row->flags |= PERFCTR_VALUE_PARTIAL;
-	if (!total->measured) {
-		row->running_ratio = 0;
-		row->state = info->is_pmu && info->states & DRM_PERFCTR_STATE_UNAVAILABLE &&
-					     !is_part_of_task(info) ?
-				     PERFCTR_VALUE_NOT_SUPPORTED :
-				     PERFCTR_VALUE_NOT_MEASURED;
+	row->state = value.state;
+	row->flags = value.flags & ~(uint32_t)PERFCTR_VALUE_INTEGER;
+	if (row->state != PERFCTR_VALUE_OK)
 		return;
-	}
-	if (total->overflow) {
-		row->state = PERFCTR_VALUE_OVERFLOW;
-		return;
-	}
-	row->number = row_number(row, total->sum) * row->scale;
-	if (!row_is_level(row) && info->states & DRM_PERFCTR_STATE_MULTIPLEXED &&
-	    info->time_enabled && total->running_ns < info->time_enabled) {
-		row->running_ratio = (double)total->running_ns / (double)info->time_enabled;
-		if (!total->running_ns) {
-			row->state = PERFCTR_VALUE_NOT_MEASURED;
-			return;
-		}
-		if (is_part_of_task(info)) {
-			row->flags |= PERFCTR_VALUE_PARTIAL;
-		} else {
-			row->number /= row->running_ratio;
-			row->flags |= PERFCTR_VALUE_ESTIMATED;
-		}
-	} else if (row->scale == 1) {
+	row->number = value.number * row->scale;
+	/* @value is exact, beyond what the library's integer holds too */
+	if (row->scale == 1 && row->running_ratio >= 1)
 		row->flags |= PERFCTR_VALUE_INTEGER;
-	}
-	row->elapsed_ns = info->elapsed_ns;
-	if (!row_is_level(row) && info->elapsed_ns)
-		row->rate = row->number * 1e9 / (double)info->elapsed_ns;
+	row->elapsed_ns = row->info->elapsed_ns;
+	if (!row_is_level(row) && row->elapsed_ns)
+		row->rate = row->number * 1e9 / (double)row->elapsed_ns;
 }
 
 /* The trust of a metric, which takes a search of the whole database, is found once. */
@@ -328,7 +299,7 @@ static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 				copy_text(names.unit, sizeof(names.unit), row->desc->unit);
 		}
 		name_counter(row, &names);
-		fill_value(row, total);
+		fill_value(row, block, n);
 		error = keep_row(rows, row, &names);
 	}
 	return error;

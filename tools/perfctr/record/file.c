@@ -54,11 +54,11 @@ static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 	}
 	if (!error && r->options.flight_ns) {
 		snprintf(text, sizeof(text), "%" PRIu64, r->options.flight_ns);
-		error = perfctr_capture_write_text(writer, "flight_ns", text);
+		error = perfctr_capture_write_text(writer, PERFCTR_CAPTURE_KEY_FLIGHT, text);
 	}
 	if (!error && r->switching.part[0]) {
 		snprintf(text, sizeof(text), "%" PRIu64, r->switching.files + 1);
-		error = perfctr_capture_write_text(writer, CAPTURE_KEY_PART, text);
+		error = perfctr_capture_write_text(writer, PERFCTR_CAPTURE_KEY_PART, text);
 	}
 	return error;
 }

@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: MIT
-/* Captures that zstd compressed, or gzip, which unpacks them itself. */
+/* Files that zstd compressed, or gzip, which unpacks them itself. */
+#include "common/unpack.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zstd.h>
-
-#include "capture_file.h"
-#include "json.h"
 
 enum packer { PLAIN, GZIP, ZSTD };
 
@@ -61,20 +63,27 @@ static int wait_for(pid_t pid)
 	return status;
 }
 
-static int unpack_gzip(const struct app *app, const struct capture_file *file, int to)
+__attribute__((format(printf, 3, 4))) static int fail(struct unpacked *u, int error,
+						      const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(u->error, sizeof(u->error), format, arguments);
+	va_end(arguments);
+	return -error;
+}
+
+static int unpack_gzip(struct unpacked *u, int from, int to)
 {
 	pid_t pid;
-	const int error = start_gzip(file->fd, to, true, &pid);
+	const int error = start_gzip(from, to, !u->is_quiet, &pid);
 
 	if (error == ENOENT)
-		app_error(app, "%s is compressed: install gzip, which unpacks it", file->path);
-	else if (error)
-		app_error(app, "%s: unpacking it with gzip: %s", file->path, strerror(error));
-	else if (wait_for(pid))
-		app_error(app, "%s: gzip cannot unpack it", file->path);
-	else
-		return 0;
-	return EXIT_FAILED;
+		return fail(u, error, "it is compressed: install gzip, which unpacks it");
+	if (error)
+		return fail(u, error, "unpacking it with gzip: %s", strerror(error));
+	return wait_for(pid) ? fail(u, EBADMSG, "gzip cannot unpack it") : 0;
 }
 
 /* The first bytes of what gzip compressed. Return: how many. */
@@ -105,8 +114,8 @@ static size_t peek_gzip(int fd, char *bytes, size_t size)
 
 /* --- zstd ------------------------------------------------------------------------------ */
 
-/* a file that is unpacked */
-struct unpacked {
+/* a file that is being unpacked */
+struct stream {
 	ZSTD_DStream *zstd;
 	size_t hint; /* of ZSTD_decompressStream(): 0 behind a frame; or its error */
 	/* bytes read and written; the same at the end of the last whole frame */
@@ -128,63 +137,61 @@ static int write_all(int fd, const char *bytes, size_t size)
 }
 
 /* Unpack bytes. Return: 0, also if they are damaged, or a negative errno of writing. */
-static int unpack_bytes(struct unpacked *u, size_t size, int to)
+static int unpack_bytes(struct stream *s, size_t size, int to)
 {
-	ZSTD_inBuffer in = { u->in, size, 0 };
+	ZSTD_inBuffer in = { s->in, size, 0 };
 	ZSTD_outBuffer out;
 	int error;
 
 	do {
-		out = (ZSTD_outBuffer){ u->out, sizeof(u->out), 0 };
-		u->hint = ZSTD_decompressStream(u->zstd, &out, &in);
-		if (ZSTD_isError(u->hint))
+		out = (ZSTD_outBuffer){ s->out, sizeof(s->out), 0 };
+		s->hint = ZSTD_decompressStream(s->zstd, &out, &in);
+		if (ZSTD_isError(s->hint))
 			return 0;
-		error = write_all(to, u->out, out.pos);
+		error = write_all(to, s->out, out.pos);
 		if (error)
 			return error;
-		u->written += out.pos;
-		if (!u->hint) {
-			u->read_whole = u->read + in.pos;
-			u->written_whole = u->written;
+		s->written += out.pos;
+		if (!s->hint) {
+			s->read_whole = s->read + in.pos;
+			s->written_whole = s->written;
 		}
 		/* it may keep what the buffer had no room for */
 	} while (in.pos < in.size || out.pos == out.size);
-	u->read += size;
+	s->read += size;
 	return 0;
 }
 
-static int unpack_zstd(const struct app *app, struct capture_file *file, int to)
+static int unpack_zstd(struct unpacked *u, int from, int to)
 {
-	struct unpacked *u = calloc(1, sizeof(*u));
+	struct stream *s = calloc(1, sizeof(*s));
 	ssize_t got = 1;
 	int error = 0;
 
-	if (u)
-		u->zstd = ZSTD_createDStream();
-	if (!u || !u->zstd)
+	if (s)
+		s->zstd = ZSTD_createDStream();
+	if (!s || !s->zstd)
 		error = -ENOMEM;
-	while (!error && !ZSTD_isError(u->hint) &&
-	       (got = pread(file->fd, u->in, sizeof(u->in), (off_t)u->read)) > 0)
-		error = unpack_bytes(u, (size_t)got, to);
+	while (!error && !ZSTD_isError(s->hint) &&
+	       (got = pread(from, s->in, sizeof(s->in), (off_t)s->read)) > 0)
+		error = unpack_bytes(s, (size_t)got, to);
 	if (got < 0)
 		error = -errno;
-	if (!error && ZSTD_isError(u->hint))
-		file->damage = json_clean_line(ZSTD_getErrorName(u->hint));
+	if (!error && ZSTD_isError(s->hint))
+		u->damage = ZSTD_getErrorName(s->hint);
 	/* of frames after the first, nothing that no checksum has confirmed */
-	else if (!error && u->written_whole)
-		file->cut_bytes = u->read - u->read_whole;
-	file->cut_is_packed = file->cut_bytes;
-	if (!error && u->written_whole && ftruncate(to, (off_t)u->written_whole))
+	else if (!error && s->written_whole)
+		u->cut_bytes = s->read - s->read_whole;
+	if (!error && s->written_whole && ftruncate(to, (off_t)s->written_whole))
 		error = -errno;
 	if (error)
-		app_error(app, "%s: unpacking it: %s", file->path, app_reason(-error));
-	else if (!u->written)
-		app_error(app, "%s: zstd cannot unpack it: %s", file->path,
-			  file->damage ? file->damage : "it is cut off");
-	error = error || !u->written ? EXIT_FAILED : 0;
-	if (u)
-		ZSTD_freeDStream(u->zstd);
-	free(u);
+		fail(u, -error, "unpacking it: %s (%s)", strerror(-error), strerrorname_np(-error));
+	else if (!s->written)
+		error = fail(u, EBADMSG, "zstd cannot unpack it: %s",
+			     u->damage ? u->damage : "it is cut off");
+	if (s)
+		ZSTD_freeDStream(s->zstd);
+	free(s);
 	return error;
 }
 
@@ -210,16 +217,11 @@ static size_t peek_zstd(int fd, char *bytes, size_t size)
 
 /* --- either ---------------------------------------------------------------------------- */
 
-static bool is_capture(const char *bytes, size_t length)
+int unpack(int *fd, struct unpacked *u)
 {
-	return length == 8 && !memcmp(bytes, "perfctr\n", 8);
-}
-
-int capture_unpack(const struct app *app, struct capture_file *file)
-{
-	const enum packer packer = packer_of(file->fd);
+	const enum packer packer = packer_of(*fd);
 	FILE *temporary = packer == PLAIN ? NULL : tmpfile();
-	int to = -1, status;
+	int to = -1, error;
 
 	if (packer == PLAIN)
 		return 0;
@@ -227,45 +229,28 @@ int capture_unpack(const struct app *app, struct capture_file *file)
 		to = fcntl(fileno(temporary), F_DUPFD_CLOEXEC, 3);
 		fclose(temporary);
 	}
-	if (to < 0) {
-		app_error(app, "a temporary file: %s", strerror(errno));
-		return EXIT_FAILED;
-	}
-	status = packer == GZIP ? unpack_gzip(app, file, to) : unpack_zstd(app, file, to);
-	if (status || lseek(to, 0, SEEK_SET)) {
+	if (to < 0)
+		return fail(u, errno, "a temporary file: %s", strerror(errno));
+	error = packer == GZIP ? unpack_gzip(u, *fd, to) : unpack_zstd(u, *fd, to);
+	if (!error && lseek(to, 0, SEEK_SET))
+		error = fail(u, errno, "unpacking it: %s", strerror(errno));
+	if (error) {
 		close(to);
-		return EXIT_FAILED;
+		return error;
 	}
-	close(file->fd);
-	file->fd = to;
+	close(*fd);
+	*fd = to;
 	return 0;
 }
 
-bool capture_is_packed(const char *path)
+ssize_t unpack_peek(int fd, char *bytes, size_t size)
 {
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	const enum packer packer = fd < 0 ? PLAIN : packer_of(fd);
-	size_t length = 0;
-	char bytes[8];
-
-	if (packer != PLAIN)
-		length = packer == GZIP ? peek_gzip(fd, bytes, sizeof(bytes)) :
-					  peek_zstd(fd, bytes, sizeof(bytes));
-	if (fd >= 0)
-		close(fd);
-	/* what is too short to tell is named when it is read */
-	return packer != PLAIN && (length < sizeof(bytes) || is_capture(bytes, length));
-}
-
-bool capture_file_is(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char bytes[8];
-	ssize_t length;
-
-	if (fd < 0)
-		return false;
-	length = read(fd, bytes, sizeof(bytes));
-	close(fd);
-	return length > 0 && is_capture(bytes, (size_t)length);
+	switch (packer_of(fd)) {
+	case GZIP:
+		return (ssize_t)peek_gzip(fd, bytes, size);
+	case ZSTD:
+		return (ssize_t)peek_zstd(fd, bytes, size);
+	default:
+		return -1;
+	}
 }
