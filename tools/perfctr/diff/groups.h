@@ -25,7 +25,7 @@ struct group_event {
 	double *numbers;
 	double *p; /* of each comparison, adjusted for their number; NAN: there is none */
 	size_t valid; /* comparisons with a p */
-	/* where groups are too small for ranks: of their medians; @deviation 0: too few, or equal */
+	/* where groups are too small for ranks, of their medians; @deviation 0: few, or equal */
 	size_t medians;
 	double middle, deviation;
 };
