@@ -476,10 +476,10 @@ static void signal_ends_each_wait(struct kunit *test)
 	hang(core, fake, other, &holder);
 	allow_signal(SIGUSR1);
 	send_sig(SIGUSR1, current, 1);
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, idle, 0), -EINTR);
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), -EINTR);
-	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), -EINTR);
-	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(0), 0, &none), -EINTR);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_START, idle, 0), -ERESTARTSYS);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_SAMPLE, fd, 0), -ERESTARTSYS);
+	KUNIT_EXPECT_EQ(test, command(core, DRM_PERFCTR_IOCTL_STOP, fd, 0), -ERESTARTSYS);
+	KUNIT_EXPECT_EQ(test, open_with(core, &open, BIT(0), 0, &none), -ERESTARTSYS);
 	flush_signals(current);
 	disallow_signal(SIGUSR1);
 	KUNIT_EXPECT_EQ(test, core->relaxes, core->wakes);
