@@ -803,20 +803,26 @@ static void put_sample(uint64_t seq, uint64_t start_ns, uint64_t end_ns)
 	put_record(PERFCTR_CAPTURE_SAMPLE, by_hand.bytes, by_hand.size);
 }
 
-static void put_mark(enum perfctr_mark_kind kind, const char *name, uint64_t time_ns, uint32_t pid)
+static void put_thread_mark(enum perfctr_mark_kind kind, const char *name, uint64_t time_ns,
+			    uint32_t pid, uint32_t tid)
 {
 	struct {
 		struct perfctr_capture_mark mark;
 		char name[8];
 	} m = { { .time_ns = time_ns,
 		  .pid = pid,
-		  .tid = pid,
+		  .tid = tid,
 		  .kind = (uint8_t)kind,
 		  .bytes = (uint16_t)(sizeof(m.mark) + strlen(name) + 1) },
 		"" };
 
 	strcpy(m.name, name);
 	put_record(PERFCTR_CAPTURE_MARK, &m, m.mark.bytes);
+}
+
+static void put_mark(enum perfctr_mark_kind kind, const char *name, uint64_t time_ns, uint32_t pid)
+{
+	put_thread_mark(kind, name, time_ns, pid, pid);
 }
 
 static void begin_file(void)
@@ -958,6 +964,30 @@ TEST_WITH(begin_file, end, "marks are paired within a thread, else a process, el
 	EQUAL(perfctr_marks_get(marks, 4)->is_open, 0);
 	EQUAL(perfctr_marks_get(marks, 5)->is_open, 1);
 	CHECK(!perfctr_marks_get(marks, 7));
+	perfctr_marks_unref(marks);
+}
+
+TEST_WITH(begin_file, end, "the end of a kind of frames makes no frame of the pause after it")
+{
+	struct perfctr_marks *marks;
+
+	put_sample(0, 1000, 9000);
+	/* the first mark by another thread of the process */
+	put_thread_mark(PERFCTR_MARK_FRAME, "f", 2000, 1, 2);
+	put_mark(PERFCTR_MARK_FRAME, "f", 2100, 1);
+	put_mark(PERFCTR_MARK_FRAME, "f", 2300, 1);
+	put_mark(PERFCTR_MARK_END, "f", 3000, 1);
+	put_mark(PERFCTR_MARK_FRAME, "f", 5000, 1);
+	put_mark(PERFCTR_MARK_FRAME, "f", 5200, 1);
+	/* ends that have nothing to end */
+	put_mark(PERFCTR_MARK_END, "f", 6000, 1);
+	put_mark(PERFCTR_MARK_END, "f", 6100, 1);
+	marks = pair();
+	EQUAL(perfctr_marks_count(marks), 3);
+	EQUAL(perfctr_marks_unmatched(marks), 1);
+	check_mark(marks, 0, PERFCTR_MARK_FRAME, "f", 2000, 2100);
+	check_mark(marks, 1, PERFCTR_MARK_FRAME, "f", 2100, 2300);
+	check_mark(marks, 2, PERFCTR_MARK_FRAME, "f", 5000, 5200);
 	perfctr_marks_unref(marks);
 }
 

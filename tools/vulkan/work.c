@@ -160,6 +160,9 @@ void device_release(struct device *device)
 	}
 	for (size_t n = 0; device->recordings && n < RECORDED_AT_ONCE; n++)
 		labels_end_all(&device->recordings[n].labels);
+	/* what comes before the frames of another device is none */
+	if (device->has_begun)
+		put(PERFCTR_MARK_END, FRAME_NAME);
 	pctr_frames_leave(device);
 }
 

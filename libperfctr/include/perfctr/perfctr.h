@@ -1527,7 +1527,11 @@ enum perfctr_mark_kind {
 	PERFCTR_MARK_POINT = 0, /* an instant */
 	PERFCTR_MARK_FRAME = 1, /* the end of a frame, and the beginning of the next one */
 	PERFCTR_MARK_BEGIN = 2, /* the beginning of a phase */
-	PERFCTR_MARK_END = 3, /* the end of the phase of that name that began last */
+	/*
+	 * The end of the phase of that name that began last; of a kind of frames: none begins with
+	 * its last mark, so that a pause before the next one is no frame.
+	 */
+	PERFCTR_MARK_END = 3,
 };
 
 /** PERFCTR_MARK_NAME_MAX - longest name of a mark, in bytes without the NUL. */

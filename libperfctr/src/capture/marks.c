@@ -151,6 +151,29 @@ static size_t find_open(const struct perfctr_marks *marks, const struct open_mar
 	return found;
 }
 
+/*
+ * The open mark of a kind of frames, the latest as alike as possible. @least: how alike; @level: of
+ * the mark; 0: of any.
+ */
+static size_t find_frame(const struct perfctr_marks *marks, const struct open_marks *open,
+			 const struct mark *mark, int least, int level)
+{
+	size_t found = open->count;
+	int best = least - 1;
+
+	for (size_t n = open->count; n-- && best < 3;) {
+		const struct mark *m = &marks->all[open->all[n]];
+		const int likeness = likeness_of(m, mark);
+
+		if (likeness > best && (!level || m->level == level) &&
+		    !strcmp(m->name, mark->name)) {
+			best = likeness;
+			found = n;
+		}
+	}
+	return found;
+}
+
 static void remove_open(struct open_marks *open, size_t n)
 {
 	open->count--;
@@ -207,15 +230,23 @@ static void match(struct perfctr_marks *marks, uint64_t start_ns, uint64_t end_n
 	for (size_t n = 0; n < marks->count; n++) {
 		struct mark *m = &marks->all[n];
 		struct open_marks *open = m->is.kind == PERFCTR_MARK_FRAME ? &frames : &phases;
-		size_t begin;
+		size_t begin, frame = frames.count;
 
 		if (m->is.kind == PERFCTR_MARK_POINT)
 			continue;
 		begin = m->is.kind == PERFCTR_MARK_BEGIN ? open->count : find_open(marks, open, m);
+		/* the first mark of a thread's frames may be another thread's only one */
+		if (m->is.kind == PERFCTR_MARK_FRAME && m->level == 3 && begin == open->count)
+			begin = find_frame(marks, open, m, 2, 2);
+		/* no frame begins with the last mark of its kind */
+		if (m->is.kind == PERFCTR_MARK_END && begin == open->count)
+			frame = find_frame(marks, &frames, m, 1, 0);
 		if (begin < open->count) {
 			marks->all[open->all[begin]].is.end_ns = m->is.start_ns;
 			marks->all[open->all[begin]].is.is_open = false;
 			remove_open(open, begin);
+		} else if (frame < frames.count) {
+			remove_open(&frames, frame);
 		} else if (m->is.kind == PERFCTR_MARK_END && start_ns && start_ns < m->is.end_ns) {
 			m->is.kind = PERFCTR_MARK_BEGIN;
 			m->is.start_ns = start_ns;

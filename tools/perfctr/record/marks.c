@@ -59,8 +59,8 @@ static void note_open(struct record_marks *m, const struct perfctr_capture_mark 
 		      const void *bytes, const char *name)
 {
 	const bool is_frame = mark->kind == PERFCTR_MARK_FRAME;
-	size_t found = m->open_count;
-	int best = 0;
+	size_t found = m->open_count, frame = m->open_count;
+	int best = 0, best_frame = 0;
 
 	if (mark->kind == PERFCTR_MARK_POINT)
 		return;
@@ -74,7 +74,14 @@ static void note_open(struct record_marks *m, const struct perfctr_capture_mark 
 			best = likeness;
 			found = n;
 		}
+		if (likeness > best_frame && o->kind == PERFCTR_MARK_FRAME && !is_frame &&
+		    !strcmp((const char *)(o + 1), name)) {
+			best_frame = likeness;
+			frame = n;
+		}
 	}
+	if (found == m->open_count && frame < m->open_count)
+		forget_open(m, frame);
 	/* threads of a process have frames of their own, commands of a shell have not */
 	if (found < m->open_count && !(is_frame && best == 2))
 		forget_open(m, found);

@@ -181,6 +181,8 @@ def unloaded():
     found, done = record(PRESENT, "2", "1", "again")
     quiet(done)
     check(len(found["phase", "whole"]) == 20, counts(found, "phase"))
+    # what is between two devices is no frame
+    check(counts(found, "frame") == {"frame": 20}, counts(found, "frame"))
 
 
 @test
