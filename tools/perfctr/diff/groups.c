@@ -31,7 +31,7 @@ struct group {
 /* a counter or metric, and its number in each capture or mark: NAN if that has none */
 struct group_event {
 	char *mark; /* of --by-mark with two sides, else NULL */
-	char name[ROW_EVENT_BYTES];
+	char *name;
 	char unit[ROW_UNIT_BYTES + ROW_EVENT_BYTES];
 	double scale; /* for people */
 	bool is_metric;
@@ -158,13 +158,15 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 	*e = (struct group_event){ .scale = 1, .is_metric = row->metric };
 	e->numbers = malloc((g->room + 1) * sizeof(*e->numbers));
 	e->mark = mark ? strdup(mark) : NULL;
-	if (!e->numbers || (mark && !e->mark)) {
+	e->name = strdup(row->event);
+	if (!e->numbers || !e->name || (mark && !e->mark)) {
 		free(e->numbers);
+		free(e->name);
+		free(e->mark);
 		return NULL;
 	}
 	for (size_t n = 0; n < g->room; n++)
 		e->numbers[n] = NAN;
-	snprintf(e->name, sizeof(e->name), "%s", row->event);
 	if (g->options->per && !isnan(row->rate)) {
 		snprintf(e->unit, sizeof(e->unit), "%s/%s", row->unit,
 			 per && *per->unit ? per->unit : g->options->per);
@@ -948,6 +950,7 @@ int diff_groups(struct app *app, struct diff_options *options)
 	for (size_t n = 0; n < g.event_count; n++) {
 		free(g.events[n].numbers);
 		free(g.events[n].mark);
+		free(g.events[n].name);
 	}
 	free(g.groups);
 	free(g.events);

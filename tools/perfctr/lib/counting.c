@@ -26,6 +26,7 @@ static void free_counted(struct counted *d)
 	perfctr_selection_unref(d->selection);
 	perfctr_selection_unref(d->next);
 	perfctr_device_unref(d->device);
+	free(d->name);
 }
 
 static void drop(struct counting *c, size_t n)
@@ -108,6 +109,7 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 		    const char *cgroup, bool is_optional)
 {
 	struct counted *d = &c->counted[c->count];
+	char node[64] = "";
 	int status;
 
 	if (c->count == COUNTING_DEVICES)
@@ -115,10 +117,10 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 	*d = (struct counted){ .is_optional = is_optional };
 	status = open_to_count(app, c, which, cgroup, d);
 	c->count++;
-	if (!status && c->cgroups)
-		snprintf(d->name, sizeof(d->name), "%s", cgroup);
-	else if (!status)
-		device_node(d->device, d->name, sizeof(d->name));
+	if (!status)
+		d->name = strdup(c->cgroups ? cgroup : device_node(d->device, node, sizeof(node)));
+	if (!status && !d->name)
+		status = app_failed(app, -ENOMEM);
 	for (size_t n = 0; !status && n + 1 < c->count; n++)
 		if (c->cgroups ? !strcmp(c->counted[n].name, d->name) :
 				 device_is_same(c->counted[n].device, d->device))

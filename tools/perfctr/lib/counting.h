@@ -16,7 +16,7 @@ enum { COUNTING_DEVICES = 16 };
 /* a device, and its session */
 struct counted {
 	struct perfctr_device *device;
-	char name[64]; /* device_node(); with --for-each-cgroup its cgroup */
+	char *name; /* device_node(), owned; with --for-each-cgroup its cgroup, of any length */
 	struct perfctr_selection *selection; /* NULL: it has none of the events */
 	struct perfctr_selection *next; /* inside counting_select() */
 	struct perfctr_session *session;

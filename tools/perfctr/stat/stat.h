@@ -29,7 +29,6 @@ struct stat_options {
 
 /* one row over intervals and over runs */
 struct row_stat {
-	char event[ROW_EVENT_BYTES];
 	uint64_t intervals; /* intervals of sufficient length in which it was measured */
 	double min; /* smallest rate of those, per second; the value of metrics and levels */
 	double max;
