@@ -80,7 +80,7 @@ static const char *capture_key(const struct capture_file *file, const char *key)
 	const char *text = capture_file_text(file, key);
 
 	return text		      ? text :
-	       !strcmp(key, "device") ? perfctr_device_info(file->device)->name :
+	       !strcmp(key, "device") ? capture_file_name(file) :
 					UNKNOWN;
 }
 

@@ -424,10 +424,15 @@ char *counting_text(const struct counting *c, char *text, size_t size)
 {
 	size_t length = 0;
 
-	for (size_t n = 0; n < c->count && length < size; n++)
-		length += (size_t)snprintf(text + length, size - length, "%s%s (%s)", n ? ", " : "",
-					   perfctr_device_info(c->counted[n].device)->name,
-					   perfctr_device_path(c->counted[n].device));
+	for (size_t n = 0; n < c->count && length < size; n++) {
+		const struct counted *d = &c->counted[n];
+
+		length += (size_t)snprintf(text + length, size - length, "%s%s%s (%s)",
+					   n ? ", " : "", c->cgroups ? "cgroup " : "",
+					   c->cgroups ? d->name :
+							perfctr_device_info(d->device)->name,
+					   perfctr_device_path(d->device));
+	}
 	return text;
 }
 
