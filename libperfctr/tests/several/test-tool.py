@@ -284,5 +284,19 @@ def unplugged():
         check(text.count("it is gone") == 2, text)
 
 
+@test
+def taken_between_runs():
+    """-r of all devices: counts of one that cannot be opened again are not those of another"""
+    with Jobs() as jobs:
+        text = jobs.run("stat", "-d", "all", "-r", "3", "-j", "-e", "tiler/TRIANGLES,page-faults",
+                        *jobs.command(700, 1), GPU_TAKEN_LATER="mali", status=4)
+        check(text.count("mali0 is left out:") == 2, text)
+        rows = rows_of(text)
+        check(set(rows) == {"mali0:tiler/TRIANGLES", "local:software/page-faults/"}, f"{rows}")
+        gpu, faults = (rows[e] for e in ("mali0:tiler/TRIANGLES", "local:software/page-faults/"))
+        check((gpu["value"], gpu["runs"]) == (701, 1), f"{gpu}")
+        check(faults["runs"] == 3 and faults["value"] > 100, f"{faults}")
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -527,6 +527,7 @@ int counting_create(const struct app *app, struct counting *c,
 		int status, error = d->selection ? create_session(d, opts, in_stream) : 0;
 
 		if (!error) {
+			d->was_counted |= d->session != NULL;
 			n++;
 			continue;
 		}
@@ -534,7 +535,14 @@ int counting_create(const struct app *app, struct counting *c,
 		status = app_failed(app, error);
 		if (!d->is_optional || c->count == 1)
 			return status;
-		drop(c, n);
+		/* what it counted before stays its own */
+		if (d->was_counted) {
+			d->session = perfctr_session_unref(d->session);
+			d->is_gone = true;
+			n++;
+		} else {
+			drop(c, n);
+		}
 	}
 	return 0;
 }

@@ -24,7 +24,8 @@ struct counted {
 	uint32_t watermark;
 	bool of_task; /* a process is counted, not the machine */
 	bool is_optional; /* of DEVICE_ALL: left out if it cannot be counted */
-	bool is_gone; /* its samples ended before the others' */
+	bool was_counted; /* it had a session */
+	bool is_gone; /* its samples ended before the others', or it cannot be counted again */
 	uint64_t taken; /* samples of the session that counting_take() gave */
 	uint32_t left, ahead; /* inside counting_take(): samples to take; taken, not given back */
 	struct drm_perfctr_status status; /* counting_status(); valid if @has_status */
@@ -123,7 +124,8 @@ int counting_prepare(const struct app *app, const struct counting *counting,
 		     struct command *command, int stdout_fd, int (*create)(void *data), void *data);
 
 /*
- * Create a session for each device, instead of those before.
+ * Create a session for each device, instead of those before. An optional one that cannot be counted
+ * is left out with a message; if it was counted before, its place in @counted stays.
  * @opts: of all; a watermark that is much for a ring becomes less; @in_stream: as
  * counting_in_stream_session(), of one device.
  * Return: 0 or an exit status, the message was printed.
