@@ -194,7 +194,7 @@ def another_program_controls():
     for text in (f"fifo:{fifos[0]},{fifos[1]}", f"fd:{opened[0]},{opened[1]}"):
         def tell(command):
             os.write(opened[0], f"{command}\n".encode())
-            check(os.read(opened[1], 64) == b"ack\n", f"{command} of {text}")
+            check(os.read(opened[1], 64) == b"ack\n\0", f"{command} of {text}")
         with Faulter() as faulter, subprocess.Popen(
                 ["perfctr", "stat", "-j", "-D", "-1", "--control", text, "-e", "minor-faults",
                  "--pid", str(faulter.process.pid)], pass_fds=opened, text=True,
@@ -208,7 +208,7 @@ def another_program_controls():
             tell("enable")
             faulter.fault(300)
             os.write(opened[0], b"wrong\nping\n")
-            check(os.read(opened[1], 64) == b"ack\n", "after a wrong command")
+            check(os.read(opened[1], 64) == b"ack\n\0", "after a wrong command")
             tell("stop")
             result = json.loads(stat.stdout.read())
             errors = stat.stderr.read()
