@@ -84,5 +84,20 @@ def clients_that_read_no_answers():
     os.close(stat.answers)
 
 
+@test
+def spellings_of_perf():
+    """--no-big-num and -B; a second -G is refused, not forgotten"""
+    def value(*options):
+        done = run(*options, "-e", "cpu-clock", "--", *BRIEF)
+        return next(line for line in done.stderr.splitlines() if "cpu-clock" in line).split()[0]
+    for options, commas in (((), True), (("--no-big-num",), False), (("-r", "2"), True),
+                            (("-r", "2", "--no-big-num"), False),
+                            (("-I", "60s", "--no-big-num"), False),
+                            (("--no-big-num", "-B"), True)):
+        check(("," in value(*options)) == commas, f"{options}: {value(*options)}")
+    done = run("-G", "a", "-G", "b", "-e", "cs", "--", "true", status=2)
+    check("-G 'b'" in done.stderr and "--for-each-cgroup" in done.stderr, done.stderr)
+
+
 if __name__ == "__main__":
     sys.exit(harness.main())

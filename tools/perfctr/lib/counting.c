@@ -174,6 +174,19 @@ static int open_cgroups(const struct app *app, struct counting *c)
 	return status;
 }
 
+int counting_take_cgroup(const struct app *app, void *to, const char *text)
+{
+	const char **cgroup = to;
+
+	if (*cgroup || strchr(text, ','))
+		return app_usage(app,
+				 "-G '%s': give one cgroup for all events; --for-each-cgroup "
+				 "counts several",
+				 text);
+	*cgroup = text;
+	return 0;
+}
+
 int counting_open_devices(const struct app *app, struct counting *c)
 {
 	int status = 0;
@@ -185,11 +198,6 @@ int counting_open_devices(const struct app *app, struct counting *c)
 				      "each other");
 	if (c->cgroups && c->devices.count)
 		return app_usage(app, "--for-each-cgroup is of the local device: leave out -d");
-	if (c->cgroup && strchr(c->cgroup, ','))
-		return app_usage(app,
-				 "-G '%s': give one cgroup for all events; --for-each-cgroup "
-				 "counts several",
-				 c->cgroup);
 	if (c->cgroups)
 		return open_cgroups(app, c);
 	for (size_t n = 0; n < c->devices.count; n++)

@@ -59,6 +59,9 @@ struct counting {
 	bool timed_out; /* the last counting_wait() */
 };
 
+/* Take the one cgroup of -G. Return: 0 or EXIT_USAGE, the message was printed. */
+int counting_take_cgroup(const struct app *app, void *to, const char *text);
+
 /* Lines of an option table. @period: TIME, or TIME_OR_ZERO if 0 is a value. */
 /* clang-format off */
 #define COUNTING_OPTIONS(app, c, period) \
@@ -72,7 +75,7 @@ struct counting {
 	OPTION(0, "pid", NUMBER, &(c)->pid, .min = 1, .max = INT32_MAX), \
 	OPTION('t', "tid", NUMBER, &(c)->tid, .min = 1, .max = INT32_MAX), \
 	OPTION('C', "cpu", TEXT, &(c)->cpus), \
-	OPTION('G', "cgroup", TEXT, &(c)->cgroup), \
+	OPTION('G', "cgroup", CALL, &(c)->cgroup, .call = counting_take_cgroup), \
 	OPTION(0, "for-each-cgroup", TEXT, &(c)->cgroups), \
 	OPTION('M', "metrics", WORDS, &(c)->metrics), \
 	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \

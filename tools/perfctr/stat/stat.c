@@ -58,7 +58,8 @@ static const char help[] =
 	"  -t, --tid TID          a thread; -C, --cpu 0-3,8: these CPUs;\n"
 	"  -G, --cgroup NAME      a cgroup; --for-each-cgroup NAME,...: several, apart\n"
 	"  -v, --verbose          what is asked of the kernel, on stderr\n"
-	"  -B, --big-num          as perf's; a table always has its numbers in groups\n"
+	"      --no-big-num       no commas between the digits of a table (-B, --big-num: as\n"
+	"                         usual)\n"
 	"\n"
 	"A table goes to stderr if there is a COMMAND, as with perf; CSV and JSON go to\n"
 	"stdout, and what the command prints then goes to stderr. Exit: the command's own\n"
@@ -86,6 +87,12 @@ static int take_delay(const struct app *app, void *options, const char *text)
 	if (o->starts_off || !number_parse_time(text, NS_PER_MS, &o->delay_ns))
 		return 0;
 	return app_usage(app, "-D '%s': give a time such as 500 (ms) or 2s, or -1", text);
+}
+
+static int take_big_numbers(const struct app *app, void *to, const char *text)
+{
+	*(bool *)to = false;
+	return 0;
 }
 
 static int check_options(const struct app *app, struct stat_options *o)
@@ -139,7 +146,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct stat_opt
 		OPTION(0, "control", TEXT, &o->control.text),
 		OPTION(0, "append", FLAG, &o->append),
 		OPTION('v', "verbose", FLAG, &o->verbose),
-		OPTION('B', "big-num", FLAG, &o->big_numbers),
+		OPTION('B', "big-num", CALL_PLAIN, &o->no_big_numbers, .call = take_big_numbers),
+		OPTION(0, "no-big-num", FLAG, &o->no_big_numbers),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND);

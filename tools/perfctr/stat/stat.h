@@ -24,7 +24,8 @@ struct stat_options {
 	bool starts_off;
 	struct control control;
 	bool append; /* to the file of -o */
-	bool verbose, big_numbers;
+	bool verbose;
+	bool no_big_numbers; /* no commas between digits */
 };
 
 /* one row over intervals and over runs */

@@ -14,6 +14,19 @@
 #include "lib/describe.h"
 #include "stat.h"
 
+/* Take out the commas between digits, if they are not wanted. */
+static void ungroup(const struct stat_report *report, char *text)
+{
+	char *to = text;
+
+	if (!report->options->no_big_numbers)
+		return;
+	for (; *text; text++)
+		if (*text != ',')
+			*to++ = *text;
+	*to = '\0';
+}
+
 /* The value as people read it: integers in full, the rest in four digits. */
 static void value_text(const struct row *row, double number, char *text, size_t size)
 {
@@ -146,6 +159,7 @@ static void text_interval(struct stat_report *report, const struct rows *rows)
 		const struct row *row = &rows->rows[i];
 
 		value_text(row, row->number, value, sizeof(value));
+		ungroup(report, value);
 		if (!c.event)
 			columns_name(report->out, row->event, 0, c.terminal);
 		fprintf(report->out, "%*.6f %*s  %-*s ", c.time, time_s, c.value, value, c.unit,
@@ -233,6 +247,7 @@ static void row_value(struct stat_report *report, const struct row *row,
 		number_group_signed(llround(stat->run_mean), value, size);
 	else
 		value_text(row, runs ? stat->run_mean : row->number, value, size);
+	ungroup(report, value);
 }
 
 static void measure_row(struct stat_report *report, const struct row *row,
