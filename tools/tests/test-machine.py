@@ -423,6 +423,31 @@ def misunderstood_options():
 
 
 @test
+def events_of_the_whole_machine():
+    """what a PMU counts of the whole machine is said where CPUs or a cgroup are counted, and is
+    no event for each of several cgroups"""
+    with Machine(BUILD) as m:
+        m.pmu("imc", 9, {"cpumask": "0", "format/event": "config:0-7", "events/rd": "event=1"})
+        m.pmu("cpu", 4, CYCLES)
+        m.perf(*(f"{pmu} * * rate 1000000" for pmu in (1, 4, 9)))
+        m.put("/proc/self/mountinfo", "26 1 0:23 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+        for name in "a", "b":
+            m.put(f"/sys/fs/cgroup/{name}/cgroup.procs", "")
+        for options, what in ((("-C", "0"), "some CPUs"), (("-G", "a"), "a cgroup")):
+            words = "stat", *options, "-e", "imc/rd/,cpu/cpu-cycles/"
+            done = m.run(*words, "--", "true")
+            check(f"of the whole machine, as the PMU cannot count {what}: imc/rd/\n" in
+                  done.stderr, f"{done}")
+        done = m.run("stat", "--for-each-cgroup", "a,b", "-e", "cpu/cpu-cycles/,imc/rd/", "--",
+                     "true")
+        refused(done, "imc counts the whole machine, which each cgroup")
+        check(done.returncode == 2, f"{done}")
+        done = m.run("stat", "-j", "--for-each-cgroup", "a,b", "--", "true")
+        found = [row["event"] for d in json.loads(done.stdout)["devices"] for row in d["counters"]]
+        check(found == ["a:cpu/cpu-cycles/", "b:cpu/cpu-cycles/"], f"{found} {done.stderr}")
+
+
+@test
 def one_sample():
     """one sample is 1 sample, not 1 samples"""
     with Machine(BUILD) as m:

@@ -353,8 +353,9 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 	for (size_t n = 0; !status && !names_events(c) && n < c->count; n++) {
 		struct counted *d = &c->counted[n];
 
-		status =
-			device_select_defaults(app, d->device, d->next, n == machine || c->cgroups);
+		/* each of several cgroups would show the counts of the whole machine */
+		status = device_select_defaults(app, d->device, d->next,
+						n == machine && !c->cgroups);
 		if (status && d->is_optional && c->count > 1) {
 			say_whose(app, c, d);
 			status = 0;
@@ -390,6 +391,38 @@ int counting_select(const struct app *app, struct counting *c, const char *const
 	return status ? status : any ? 0 : EXIT_FAILED;
 }
 
+/* a PMU by its number in perf */
+struct kind {
+	const struct app *app;
+	uint32_t pmu_type;
+};
+
+static int refuse_whole(void *data, const struct perfctr_pmu_event *event)
+{
+	const struct kind *kind = data;
+
+	if (event->pmu_type != kind->pmu_type || !device_counts_machine(event->pmu))
+		return 0;
+	return app_usage(kind->app,
+			 "--for-each-cgroup: %s counts the whole machine, which each cgroup would "
+			 "show: count it without cgroups",
+			 event->pmu);
+}
+
+/* Refuse events of the whole machine. Return: 0 or an exit status, the message was printed. */
+static int check_cgroups(const struct app *app, const struct counting *c)
+{
+	const struct perfctr_selection *s = c->counted[0].selection;
+	int status = 0;
+
+	for (size_t n = 0; s && !status && n < perfctr_selection_request_count(s); n++) {
+		struct kind kind = { app, perfctr_selection_request(s, n)->pmu_type };
+
+		status = perfctr_pmu_events(app->ctx, refuse_whole, &kind);
+	}
+	return status < 0 ? app_failed(app, status) : status;
+}
+
 int counting_open(const struct app *app, struct counting *c)
 {
 	int status = counting_open_devices(app, c);
@@ -397,6 +430,8 @@ int counting_open(const struct app *app, struct counting *c)
 	if (status)
 		return status;
 	status = counting_select(app, c, NULL);
+	if (!status && c->cgroups)
+		status = check_cgroups(app, c);
 	if (status || !names_events(c))
 		device_note_others(app, c->devices.count || is_of_some(c) ? "" : NULL,
 				   c->counted[0].device);
