@@ -95,7 +95,7 @@ def repeated():
     """-r, -I, -x and --jsonl name the device of each event"""
     with Jobs() as jobs:
         text = jobs.run("stat", *BOTH, "-r", "2", "-x", ",", "-e", EVENTS, *jobs.command(500))
-        rows = {row[2]: row for row in csv.reader(io.StringIO(text)) if len(row) > 8}
+        rows = {row[2]: row for row in csv.reader(io.StringIO(text)) if len(row) > 9}
         check({event: int(row[0]) for event, row in rows.items()} ==
               {event: 500 * times for event, times in UNITS.items()}, text)
         lines = jobs.run("stat", *BOTH, "-I", "50", "--jsonl", "-e", EVENTS,

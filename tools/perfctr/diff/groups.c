@@ -79,9 +79,7 @@ static const char *capture_key(const struct capture_file *file, const char *key)
 {
 	const char *text = capture_file_text(file, key);
 
-	return text		      ? text :
-	       !strcmp(key, "device") ? capture_file_name(file) :
-					UNKNOWN;
+	return text ? text : !strcmp(key, "device") ? capture_file_name(file) : UNKNOWN;
 }
 
 /* what is looked for in a table */

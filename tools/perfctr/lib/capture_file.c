@@ -209,7 +209,7 @@ static const char *cgroup_of(const struct capture_file *file)
 	return capture_file_text(file, key);
 }
 
-/* The cgroup that was counted, else as device_node(), of a device that may be of another machine. */
+/* The cgroup that was counted, else as device_node(); the device may be of another machine. */
 static char *make_node(const struct capture_file *file)
 {
 	const char *path = perfctr_device_path(file->device), *slash = strrchr(path, '/');
@@ -523,8 +523,8 @@ static void warn(const struct app *app, const struct capture_file *file)
 		app_error(app, "%s%s%s: recording was not finished, the end is missing", file->path,
 			  colon, node);
 	if (file->bad_samples)
-		app_error(app, "%s%s%s: %" PRIu64 " record%s left out", file->path, colon,
-			  node, file->bad_samples,
+		app_error(app, "%s%s%s: %" PRIu64 " record%s left out", file->path, colon, node,
+			  file->bad_samples,
 			  file->bad_samples == 1 ? " is no sample and was" :
 						   "s are no samples and were");
 	if (file->has_bad_numbers)

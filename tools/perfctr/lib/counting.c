@@ -11,6 +11,7 @@
 #include "cgroup.h"
 #include "device.h"
 #include "permission.h"
+#include "pmu.h"
 
 enum {
 	IN_STREAM_SLOTS = 1024, /* in-stream samples arrive in bursts */
@@ -264,14 +265,17 @@ static struct counted *named_by(struct counting *c, const char *event)
 	return NULL;
 }
 
-/* Add an event to each device that has it. @required: one must. Return: 0 or an exit status. */
-static int add_event(const struct app *app, struct counting *c, const char *event, bool required)
+/*
+ * Add an event to each device that has it. @only: to this one, NULL: to any; @required: one must.
+ * Return: 0 or an exit status.
+ */
+static int add_event(const struct app *app, struct counting *c, const struct counted *only,
+		     const char *event, bool required)
 {
 	const size_t machine = machine_of(c);
-	struct counted *only = named_by(c, event), *refused = NULL;
+	struct counted *refused = NULL;
 	bool found = false, has_machine = false;
 
-	event += only ? strlen(only->name) + 1 : 0;
 	for (size_t n = 0; n < c->count; n++) {
 		struct counted *d = &c->counted[(machine + n) % c->count];
 		int added = only && only != d ? 0 : add_where(c, d, event, &has_machine);
@@ -286,30 +290,43 @@ static int add_event(const struct app *app, struct counting *c, const char *even
 		       device_select(app, refused->device, refused->next, &event, 1);
 }
 
+char *counting_next_event(struct counting *c, const char **text, struct counted **only)
+{
+	const char *start = *text + strspn(*text, ", {");
+	size_t length, end;
+	char *event;
+
+	*text = start;
+	if (!*start)
+		return NULL;
+	*only = named_by(c, start);
+	start += *only ? strlen((*only)->name) + 1 : 0;
+	length = strlen(start);
+	/* a device that knows the block of a GPU has the shortest */
+	for (size_t n = 0; n < c->count; n++) {
+		end = perfctr_event_length(c->counted[n].device, start);
+		length = end < length ? end : length;
+	}
+	event = strndup(start, length);
+	for (end = length; event && end && strchr("} ", event[end - 1]);)
+		event[--end] = '\0';
+	if (event)
+		*text = start + length;
+	return event;
+}
+
 /* Add events of a text one by one: each may be of another device. */
 static int add_text(const struct app *app, struct counting *c, const char *text)
 {
+	struct counted *only;
 	int status = 0;
+	char *event;
 
-	for (text += strspn(text, ", {"); !status && *text; text += strspn(text, ", {")) {
-		const struct counted *only = named_by(c, text);
-		const size_t skip = only ? strlen(only->name) + 1 : 0;
-		size_t length = strlen(text), end;
-		char *event;
-
-		/* a device that knows the block of a GPU has the shortest */
-		for (size_t n = 0; n < c->count; n++) {
-			end = skip + perfctr_event_length(c->counted[n].device, text + skip);
-			length = end < length ? end : length;
-		}
-		event = strndup(text, length);
-		for (end = length; event && end && strchr("} ", event[end - 1]);)
-			event[--end] = '\0';
-		status = event ? add_event(app, c, event, true) : app_failed(app, -ENOMEM);
+	while (!status && (event = counting_next_event(c, &text, &only))) {
+		status = add_event(app, c, only, event, true);
 		free(event);
-		text += length;
 	}
-	return status;
+	return status || !*text ? status : app_failed(app, -ENOMEM);
 }
 
 /* -M a,b is -e metric:a,metric:b */
@@ -325,7 +342,8 @@ static int add_metrics(const struct app *app, struct counting *c)
 		while (!status && (name = strsep(&rest, ","))) {
 			if (asprintf(&event, "metric:%s", name) < 0)
 				event = NULL;
-			status = event ? add_event(app, c, event, true) : app_failed(app, -ENOMEM);
+			status = event ? add_event(app, c, NULL, event, true) :
+					 app_failed(app, -ENOMEM);
 			free(event);
 		}
 		free(names);
@@ -340,7 +358,7 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 	int status = 0;
 
 	for (; patterns && *patterns; patterns++)
-		status = status ? status : add_event(app, c, *patterns, false);
+		status = status ? status : add_event(app, c, NULL, *patterns, false);
 	if (patterns)
 		return status;
 	/* messages of one device are about the text as it was written */
@@ -401,7 +419,7 @@ static int refuse_whole(void *data, const struct perfctr_pmu_event *event)
 {
 	const struct kind *kind = data;
 
-	if (event->pmu_type != kind->pmu_type || !device_counts_machine(event->pmu))
+	if (event->pmu_type != kind->pmu_type || !pmu_counts_machine(event->pmu))
 		return 0;
 	return app_usage(kind->app,
 			 "--for-each-cgroup: %s counts the whole machine, which each cgroup would "

@@ -104,6 +104,13 @@ int counting_open_devices(const struct app *app, struct counting *counting);
  */
 int counting_select(const struct app *app, struct counting *counting, const char *const *patterns);
 
+/*
+ * Take the next event of a text as -e has it: "NODE:EVENT,{EVENT,EVENT}".
+ * @text: moved on; @only: set to the device that NODE names, NULL: it may be of any
+ * Return: the event without NODE, which the caller frees; NULL at the end, or without memory.
+ */
+char *counting_next_event(struct counting *counting, const char **text, struct counted **only);
+
 /* -A: count events of PMUs apart by CPU. Return: 0 or an exit status. */
 int counting_select_per_cpu(const struct app *app, struct counting *counting);
 

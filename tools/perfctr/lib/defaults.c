@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "pmu.h"
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
@@ -258,7 +259,7 @@ static int add_local_event(void *data, const struct perfctr_pmu_event *event)
 	struct local_defaults *l = data;
 
 	if (!event->event || !harms_nobody(event) ||
-	    (!l->machine && device_counts_machine(event->pmu)))
+	    (!l->machine && pmu_counts_machine(event->pmu)))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(local_events); i++)
 		if (!fnmatch(local_events[i].pmu, event->pmu, 0) &&

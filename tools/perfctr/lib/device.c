@@ -217,19 +217,6 @@ int device_select(const struct app *app, const struct perfctr_device *device,
 	return 0;
 }
 
-bool device_counts_machine(const char *pmu)
-{
-	char path[128];
-	size_t length;
-
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s", pmu);
-	length = strlen(path);
-	if (access(path, F_OK))
-		return true;
-	snprintf(path + length, sizeof(path) - length, "/cpumask");
-	return !access(path, F_OK);
-}
-
 bool device_is_of_machine(const struct perfctr_selection *selection)
 {
 	for (size_t n = 0; n < perfctr_selection_request_count(selection); n++)

@@ -72,12 +72,6 @@ int device_select_defaults(const struct app *app, const struct perfctr_device *d
 int device_select(const struct app *app, const struct perfctr_device *device,
 		  struct perfctr_selection *selection, const char *const *events, size_t count);
 
-/*
- * Whether a perf PMU, or a kind of readings, counts the whole machine whatever the local device is
- * to count: perf's have a cpumask then. @pmu: its name in sysfs.
- */
-bool device_counts_machine(const char *pmu);
-
 /* Whether all that is selected is events of PMUs, which each device has. */
 bool device_is_of_machine(const struct perfctr_selection *selection);
 

@@ -175,8 +175,7 @@ static void write_head(struct picture *p)
 	const char *command = capture_file_text(capture->files, "command");
 	char text[600];
 
-	snprintf(text, sizeof(text), "%s",
-		 command ? command : capture_file_name(capture->files));
+	snprintf(text, sizeof(text), "%s", command ? command : capture_file_name(capture->files));
 	p->y += 22;
 	write_text(p, MARGIN, p->y, "title", cut(text, 110));
 	for (size_t n = 0; n < capture->count; n++)

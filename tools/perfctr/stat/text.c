@@ -11,8 +11,8 @@
 
 #include "common/number.h"
 #include "lib/describe.h"
-#include "lib/device.h"
 #include "lib/output.h"
+#include "lib/pmu.h"
 #include "stat.h"
 
 /* Take out the commas between digits, if they are not wanted. */
@@ -144,9 +144,10 @@ static struct columns lay_out_interval(struct stat_report *report, const struct 
 	return narrow;
 }
 
-static void text_interval(struct stat_report *report, const struct rows *rows)
+static void text_interval(struct stat_report *report, const struct stat_device *of)
 {
-	double time_s = (double)(rows->span.end_ns - report->start_ns) * 1e-9;
+	const struct rows *rows = &of->scratch;
+	double time_s = (double)(report->stamp_ns - report->start_ns) * 1e-9;
 	const char *device = rows->device ? rows->device : "", *colon = rows->device ? ": " : "";
 	const struct columns c = lay_out_interval(report, rows);
 	char value[64], text[128];
@@ -441,8 +442,7 @@ static void print_trouble(struct stat_report *report, const struct stat_device *
 static bool counts_machine(const struct row *row)
 {
 	return row->info && row->info->is_pmu &&
-	       (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU ||
-		device_counts_machine(row->label));
+	       (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || pmu_counts_machine(row->label));
 }
 
 /* what counts of a process, a cgroup or CPUs do not say */
@@ -453,7 +453,7 @@ static void print_scope(struct stat_report *report, const struct stat_device *de
 	const char *of_what = device->counted->of_task ? "a process" :
 			      c->cgroup		       ? "a cgroup" :
 			      c->cpus		       ? "some CPUs" :
-							NULL;
+							 NULL;
 	bool clients = false;
 	char *text = NULL;
 	FILE *events;
