@@ -2,8 +2,9 @@
 /*
  * A made-up machine for tests of the tools: a library for LD_PRELOAD, see machine.py.
  *
- * Files below /proc, /sys, /dev/dri and /dev/accel are those below $MACHINE_ROOT. /proc/self is
- * real, and so is the /proc folder of each process that the root does not have.
+ * Files below /proc, /sys, /dev/dri and /dev/accel are those below $MACHINE_ROOT. Files of
+ * /proc/self that the root does not have are real, and so is the /proc folder of each process that
+ * it does not have.
  *
  * perf_event_open() follows the table in $MACHINE_ROOT/perf.txt. Its first line that matches an
  * event decides:
@@ -97,8 +98,12 @@ static const char *locate(const char *path, char *buffer)
 
 	for (size_t n = 0; n < ARRAY_SIZE(ours); n++)
 		is_ours |= is_below(path, ours[n]);
-	if (!is_ours || is_below(path, "/proc/self") || is_below(path, "/proc/thread-self"))
+	if (!is_ours || is_below(path, "/proc/thread-self"))
 		return path;
+	if (is_below(path, "/proc/self")) {
+		snprintf(buffer, PATH_BYTES, "%s%s", root(), path);
+		return REAL(access)(buffer, F_OK) ? path : buffer;
+	}
 	if (!strncmp(path, "/proc/", 6) && path[6] >= '0' && path[6] <= '9') {
 		snprintf(buffer, PATH_BYTES, "%s/proc/%.*s", root(), (int)strcspn(path + 6, "/"),
 			 path + 6);

@@ -939,6 +939,50 @@ def devices_are_apart():
     return None
 
 
+def of_cgroups(*names):
+    """two_devices(), both the local one, with the cgroups that they counted"""
+    path_of = cb.record(cb.TEXT, cb.texts("path", "local"))
+    texts = b"".join(cb.record(cb.TEXT, cb.texts(f"cgroup.{n}", name))
+                     for n, name in enumerate(names))
+    whole = two_devices().replace(cb.texts("path", "/dev/dri/renderD129"),
+                                  cb.texts("path", "local".ljust(19, "\0")))
+    whole = whole.replace(cb.texts("driver", "otherdriver"),
+                          cb.texts("driver", "local".ljust(11, "\0")))
+    whole = whole.replace(cb.texts("driver", "testdriver"),
+                          cb.texts("driver", "local".ljust(10, "\0")), 1)
+    at = len(cb.HEADER)
+    return whole[:at] + path_of + texts + whole[at:]
+
+
+@test
+def sessions_of_a_device_are_apart():
+    """a session of each cgroup has its whole name in report, diff and export; without names,
+    equal nodes are numbered"""
+    long = "kubepods.slice/pod-" + "0123456789abcdef" * 20
+    for names, nodes in (((f"{long}/a", f"{long}/b"), (f"{long}/a", f"{long}/b")),
+                         ((), ("local", "local.1")), (("a", "a"), ("a", "a.1"))):
+        capture = write("cgroups.cap", of_cgroups(*names))
+        found = json.loads(run("report", "-j", capture).stdout)
+        check([f["capture"]["device"]["node"] for f in found] == list(nodes), f"{names}: {found}")
+        check([f["capture"]["device"]["name"] for f in found] ==
+              [f"cgroup {name}" for name in names] or not names, f"{names}: {found}")
+        event = f"{nodes[1]}:shader/OTHER"
+        check(event in by_event(found[1]["counters"]), f"{found[1]}")
+        changes = {c["event"]: c for c in json.loads(run(
+            "diff", "-j", "-e", "shader/OTHER", capture, capture).stdout)["changes"]}
+        check(set(changes) == {event} and changes[event]["change_percent"] == 0, f"{changes}")
+        other = write("other.cap", of_cgroups(*names).replace(b"a,host", b"b,host"))
+        groups = json.loads(run("diff", "-j", "--by", "host", "-e", "shader/OTHER", capture,
+                                other).stdout)
+        check({c["event"] for c in groups["changes"]} == {event}, f"{groups}")
+        for words in (("export", "-f", "csv"), ("report",)):
+            check(f"{nodes[1]}:shader".encode() in run(*words, capture).stdout, f"{words}")
+    alone = json.loads(run("report", "-j", write("one.cap", of_cgroups(long).split(
+        cb.record(cb.OF_SESSION, struct.pack("<II", 1, cb.TEXT) +
+                  cb.texts("driver", "local".ljust(11, "\0"))))[0])).stdout)
+    check(alone["capture"]["device"]["name"] == f"cgroup {long}", f"{alone}")
+
+
 @test
 def any_bytes_end_well():
     """report, export and diff of fuzzed and damaged captures: a result or an error, no crash"""

@@ -19,6 +19,11 @@ bool app_has_capability(unsigned int number)
 	return true;
 }
 
+bool pmu_counts_machine(const char *pmu)
+{
+	return false;
+}
+
 int app_read_number(const char *path, long *value)
 {
 	return -ENOENT;

@@ -387,12 +387,13 @@ def sleeping_tasks():
         for part, percent in (1, "100.00"), (0.5, "50.00"):
             m.perf(f"4 * * rate 1000000 {part} 0.35")
             rows = [line.split(",") for line in
-                    m.run("stat", *words, "-x,", "-I", "100", "sleep", "0.9").stdout.splitlines()]
+                    m.run("stat", *words, "-x,", "-I", "100", "sleep", "0.9").stderr.splitlines()]
             ran = sum(int(row[4]) for row in rows) / threads
             # counting begins a moment after perf's time
             check(0.25e9 < ran / part <= 0.35e9, f"ran {ran} ns: {rows}")
-            check(all(row[1:2] + row[4:6] == ["0", "0", "100.00"] for row in rows[5:]), rows)
-            row = m.run("stat", *words, "-x,", "sleep", "0.9").stdout.split(",")
+            check(all(row[1:2] + row[4:6] == ["<not counted>", "0", "100.00"] for row in rows[5:]),
+                  rows)
+            row = m.run("stat", *words, "-x,", "sleep", "0.9").stderr.split(",")
             check(0.25e9 < int(row[3]) / threads / part <= 0.35e9 and row[4] == percent, row)
             check(abs(float(row[0]) / int(row[3]) * part * 1e3 - 1) < 1e-3, row)
             m.run("record", *words, "-o", m.root + "/a.pctr", "sleep", "0.9")
@@ -420,6 +421,31 @@ def misunderstood_options():
         done = m.run(*words, "--per-context", "--", "true")
         refused(done, "only jobs of a DRM device carry samples")
         check("broker" not in done.stderr, done.stderr)
+
+
+@test
+def events_of_the_whole_machine():
+    """what a PMU counts of the whole machine is said where CPUs or a cgroup are counted, and is
+    no event for each of several cgroups"""
+    with Machine(BUILD) as m:
+        m.pmu("imc", 9, {"cpumask": "0", "format/event": "config:0-7", "events/rd": "event=1"})
+        m.pmu("cpu", 4, CYCLES)
+        m.perf(*(f"{pmu} * * rate 1000000" for pmu in (1, 4, 9)))
+        m.put("/proc/self/mountinfo", "26 1 0:23 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw")
+        for name in "a", "b":
+            m.put(f"/sys/fs/cgroup/{name}/cgroup.procs", "")
+        for options, what in ((("-C", "0"), "some CPUs"), (("-G", "a"), "a cgroup")):
+            words = "stat", *options, "-e", "imc/rd/,cpu/cpu-cycles/"
+            done = m.run(*words, "--", "true")
+            check(f"of the whole machine, as the PMU cannot count {what}: imc/rd/\n" in
+                  done.stderr, f"{done}")
+        done = m.run("stat", "--for-each-cgroup", "a,b", "-e", "cpu/cpu-cycles/,imc/rd/", "--",
+                     "true")
+        refused(done, "imc counts the whole machine, which each cgroup")
+        check(done.returncode == 2, f"{done}")
+        done = m.run("stat", "-j", "--for-each-cgroup", "a,b", "--", "true")
+        found = [row["event"] for d in json.loads(done.stdout)["devices"] for row in d["counters"]]
+        check(found == ["a:cpu/cpu-cycles/", "b:cpu/cpu-cycles/"], f"{found} {done.stderr}")
 
 
 @test
@@ -479,7 +505,7 @@ def unsupported_events():
             done = stat(m, names, command=("sleep", "0.2"))
             check(done.returncode == 0 and "<not supported>" in done.stderr, done.stderr)
             done = stat(m, names, "-x,")
-            check("<not supported>,,cpu/stalled/,0,100.00,,," in done.stdout, done.stdout)
+            check("<not supported>,,cpu/stalled/,0,100.00,,," in done.stderr, done.stderr)
             check(stat(m, names, command=("false",)).returncode == 1, "the command's status")
             c = counters(stat(m, names, "-j"))
             check(c["cpu/stalled/"]["state"] == "not supported" and

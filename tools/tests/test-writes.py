@@ -379,7 +379,7 @@ def flight_recordings_are_whole():
 PRINTED = {
     "help": ("--help", ), "list": ("list", "-d", "local"), "info": ("info", ),
     "stat": ("stat", "-j", *COUNT, "-a", "--", "true"),
-    "intervals": ("stat", "-I", "100", "-x", ",", *COUNT, "-a", "--", "sleep", "0.3"),
+    "intervals": ("stat", "-I", "100", "--jsonl", *COUNT, "-a", "--", "sleep", "0.3"),
     "export": ("export", "-f", "csv", None), "trace": ("export", "-f", "perfetto", None),
     "report": ("report", None), "page": ("report", "--html", None), "diff": ("diff", None, None),
     "exporter": ("exporter", "--once", "-p", "50ms", *COUNT),
@@ -615,7 +615,7 @@ def texts_are_clean():
     bad = b"\x1b]0;t\x07\xc2\x9b1m\xff" + FORMATS.encode()
     run("record", *events, "-o", path, "--", "sh", "-c", "sleep 0.2", bad)
     outputs = {"stat": run("stat", *events, "--", "true").stderr,
-               "csv": run("stat", "-x", ";", *events, "--", "true").stdout,
+               "csv": run("stat", "-x", ";", *events, "--", "true").stderr,
                "json": run("stat", "-j", *events, "--", "true", bad).stdout,
                "metrics": run("exporter", "--once", "-p", "100ms", *events).stdout,
                "no command": run(b"x" + bad + b"\n").stderr,
@@ -642,19 +642,20 @@ def texts_are_clean():
 def repeated_runs_have_one_mean():
     """stat -r: CSV and JSON have the mean of a run, its deviation and the number of runs"""
     words = "stat", "-r", "3", *COUNT, "-a"
-    row = run(*words, "-x", ",", "--", "sleep", "0.2").stdout.decode().splitlines()[0].split(",")
-    check(len(row) == 10 and row[2] == "cpu/work/" and row[9] == "3", f"{row}")
+    row = run(*words, "-x", ",", "--", "sleep", "0.2").stderr.decode().splitlines()[0].split(",")
+    check(len(row) == 11 and row[2] == "cpu/work/" and row[10] == "3", f"{row}")
     # a million a second on each of 4 CPUs
-    check(8e5 <= float(row[0]) < 16e5 and 0 <= float(row[8]) < 50, f"{row}")
-    check(8e8 <= float(row[3]) < 16e8 and row[4] == "100.00", f"time: {row}")
-    check(abs(float(row[0]) / float(row[3]) * 1e3 - 1) < 0.1, f"count and time: {row}")
+    check(8e5 <= float(row[0]) < 16e5, f"{row}")
+    check(row[3][-1] == "%" and 0 <= float(row[3][:-1]) < 50, f"{row}")
+    check(8e8 <= float(row[4]) < 16e8 and row[5] == "100.00", f"time: {row}")
+    check(abs(float(row[0]) / float(row[4]) * 1e3 - 1) < 0.1, f"count and time: {row}")
     done = json.loads(run(*words, "-j", "--", "sleep", "0.2").stdout)
     counter = done["counters"][0]
     check(done["runs"] == counter["runs"] == 3 and
           abs(3 * counter["run_mean"] - counter["value"]) < 1 and
           counter["run_stddev_percent"] is not None, f"{counter}")
-    single = run("stat", *COUNT, "-a", "-x", ",", "--", "true").stdout.decode().split(",")
-    check(len(single) == 8, f"{single}")
+    single = run("stat", *COUNT, "-a", "-x", ",", "--", "true").stderr.decode().split(",")
+    check(len(single) == 9, f"{single}")
 
 
 def main():

@@ -95,7 +95,7 @@ def repeated():
     """-r, -I, -x and --jsonl name the device of each event"""
     with Jobs() as jobs:
         text = jobs.run("stat", *BOTH, "-r", "2", "-x", ",", "-e", EVENTS, *jobs.command(500))
-        rows = {row[2]: row for row in csv.reader(io.StringIO(text)) if len(row) > 8}
+        rows = {row[2]: row for row in csv.reader(io.StringIO(text)) if len(row) > 9}
         check({event: int(row[0]) for event, row in rows.items()} ==
               {event: 500 * times for event, times in UNITS.items()}, text)
         lines = jobs.run("stat", *BOTH, "-I", "50", "--jsonl", "-e", EVENTS,
@@ -282,6 +282,20 @@ def unplugged():
         text = jobs.run("stat", *BOTH, "-e", EVENTS, *jobs.command(1000, 0, 500),
                         GPU_UNPLUG="intel mali", status=4)
         check(text.count("it is gone") == 2, text)
+
+
+@test
+def taken_between_runs():
+    """-r of all devices: counts of one that cannot be opened again are not those of another"""
+    with Jobs() as jobs:
+        text = jobs.run("stat", "-d", "all", "-r", "3", "-j", "-e", "tiler/TRIANGLES,page-faults",
+                        *jobs.command(700, 1), GPU_TAKEN_LATER="mali", status=4)
+        check(text.count("mali0 is left out:") == 2, text)
+        rows = rows_of(text)
+        check(set(rows) == {"mali0:tiler/TRIANGLES", "local:software/page-faults/"}, f"{rows}")
+        gpu, faults = (rows[e] for e in ("mali0:tiler/TRIANGLES", "local:software/page-faults/"))
+        check((gpu["value"], gpu["runs"]) == (701, 1), f"{gpu}")
+        check(faults["runs"] == 3 and faults["value"] > 100, f"{faults}")
 
 
 if __name__ == "__main__":

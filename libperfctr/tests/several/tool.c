@@ -2,7 +2,8 @@
 /*
  * The command perfctr on a machine with an Intel GPU and a Mali. Both work all the time, or on
  * $GPU_JOBS; a job of no units unplugs those that $GPU_UNPLUG names, "intel mali". Another program
- * has the counters of those that $GPU_TAKEN names.
+ * has the counters of those that $GPU_TAKEN names, and after a job of one unit those of
+ * $GPU_TAKEN_LATER.
  */
 #include <string.h>
 
@@ -95,6 +96,8 @@ static void work(unsigned int units)
 		intel_gpu.unplug();
 	if (!units && is_named("GPU_UNPLUG", "mali"))
 		mali_gpu.unplug();
+	if (units == 1 && is_named("GPU_TAKEN_LATER", "mali"))
+		mali_gpu.take();
 	mali_gpu.work(units);
 	intel_gpu.work(units);
 }

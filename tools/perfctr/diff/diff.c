@@ -318,8 +318,8 @@ static void print_capture(const struct diff *d, size_t n, const struct capture_f
 	const int columns = terminal_columns(d->out, INT_MAX);
 	char date[64], text[512], number[32], *line;
 
-	if (asprintf(&line, "%s  %s%s%s", file->path, perfctr_device_info(file->device)->name,
-		     command ? ": " : "", command ? command : "") < 0)
+	if (asprintf(&line, "%s  %s%s%s", file->path, capture_file_name(file), command ? ": " : "",
+		     command ? command : "") < 0)
 		return;
 	fprintf(d->out, " %c  ", "AB"[n]);
 	columns_wrap(d->out, line, HEAD_INDENT, HEAD_INDENT, columns);

@@ -22,9 +22,7 @@ static const char *capture_key(const struct capture_file *file, const char *key)
 {
 	const char *text = capture_file_text(file, key);
 
-	return text		      ? text :
-	       !strcmp(key, "device") ? perfctr_device_info(file->device)->name :
-					UNKNOWN;
+	return text ? text : !strcmp(key, "device") ? capture_file_name(file) : UNKNOWN;
 }
 
 /* what is looked for in a table */
@@ -101,13 +99,15 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 	*e = (struct group_event){ .scale = 1, .is_metric = row->metric };
 	e->numbers = malloc((g->room + 1) * sizeof(*e->numbers));
 	e->mark = mark ? strdup(mark) : NULL;
-	if (!e->numbers || (mark && !e->mark)) {
+	e->name = strdup(row->event);
+	if (!e->numbers || !e->name || (mark && !e->mark)) {
 		free(e->numbers);
+		free(e->name);
+		free(e->mark);
 		return NULL;
 	}
 	for (size_t n = 0; n < g->room; n++)
 		e->numbers[n] = NAN;
-	snprintf(e->name, sizeof(e->name), "%s", row->event);
 	if (g->options->per && !isnan(row->rate)) {
 		snprintf(e->unit, sizeof(e->unit), "%s/%s", row->unit,
 			 per && *per->unit ? per->unit : g->options->per);
@@ -639,6 +639,7 @@ int diff_groups(struct app *app, struct diff_options *options)
 		free(g.events[n].numbers);
 		free(g.events[n].p);
 		free(g.events[n].mark);
+		free(g.events[n].name);
 	}
 	free(g.groups);
 	free(g.events);

@@ -25,7 +25,7 @@ static int csv_begin(struct export *e)
 	const char *const origin[] = {
 		e->file->path,
 		capture_file_text(e->file, "host"),
-		perfctr_device_info(e->file->device)->name,
+		capture_file_name(e->file),
 	};
 	char scale[40];
 	int error = fields(origin, ARRAY_SIZE(origin), "\n", &e->origin);

@@ -58,7 +58,7 @@ static int json_begin(struct export *e)
 			return -ENOMEM;
 	json_add_text(o, "file", e->file->path);
 	json_add_text(o, "host", capture_file_text(e->file, "host"));
-	json_add_text(o, "device", perfctr_device_info(e->file->device)->name);
+	json_add_text(o, "device", capture_file_name(e->file));
 	if (capture_file_device(e->file))
 		json_add_text(o, "node", capture_file_device(e->file));
 	e->origin.bytes = strdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));

@@ -182,10 +182,9 @@ static int write_counter_track(struct export *e, size_t line)
 
 static int write_tracks(struct export *e)
 {
-	const struct perfctr_device *device = e->file->device;
 	int error;
 
-	error = write_group(e, perfetto_id(e, ID_CAPTURE), 0, perfctr_device_info(device)->name,
+	error = write_group(e, perfetto_id(e, ID_CAPTURE), 0, capture_file_name(e->file),
 			    capture_file_text(e->file, "command"), -1);
 	if (!error)
 		error = write_group(e, perfetto_id(e, ID_SAMPLES), perfetto_id(e, ID_CAPTURE),

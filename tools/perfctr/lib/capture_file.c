@@ -167,24 +167,69 @@ static void take_totals(struct capture_file *file)
 	file->has_bad_numbers = bad;
 }
 
-/* As device_node(), of a device that may be of another machine. */
-static void name_node(struct capture_file *file)
+/* The cgroup that a session counts, or NULL. */
+static const char *cgroup_of(const struct capture_file *file)
+{
+	char key[sizeof(CAPTURE_KEY_CGROUP) + 10];
+
+	snprintf(key, sizeof(key), CAPTURE_KEY_CGROUP "%u", file->number);
+	return capture_file_text(file, key);
+}
+
+/* The cgroup that was counted, else as device_node(); the device may be of another machine. */
+static char *make_node(const struct capture_file *file)
 {
 	const char *path = perfctr_device_path(file->device), *slash = strrchr(path, '/');
 	const bool is_local = !strcmp(perfctr_device_driver(file->device), PERFCTR_DEVICE_LOCAL);
+	const char *name = slash ? slash + 1 : path;
+	char *node;
 
-	if (file->session_count < 2)
-		return;
-	snprintf(file->node, sizeof(file->node), "%s",
-		 is_local ? PERFCTR_DEVICE_LOCAL :
-		 slash	  ? slash + 1 :
-			    path);
-	/* a damaged file may have any bytes, or none */
-	for (char *c = file->node; *c; c++)
+	if (file->name)
+		return strdup(cgroup_of(file));
+	if (!*name && !is_local)
+		return asprintf(&node, "device%u", file->number) < 0 ? NULL : node;
+	node = strdup(is_local ? PERFCTR_DEVICE_LOCAL : name);
+	/* a damaged file may have any bytes */
+	for (char *c = node; c && *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("-_.", *c))
 			*c = '?';
-	if (!*file->node)
-		snprintf(file->node, sizeof(file->node), "device%u", file->number);
+	return node;
+}
+
+static bool is_taken(const struct capture *capture, const char *node, size_t count)
+{
+	for (size_t n = 0; n < count; n++)
+		if (!strcmp(capture->files[n].node, node))
+			return true;
+	return false;
+}
+
+/* Name each of several sessions; those of one name are "local", "local.1", ... */
+static int name_nodes(const struct app *app, struct capture *capture)
+{
+	for (size_t n = 0; n < capture->count; n++) {
+		const char *cgroup = cgroup_of(&capture->files[n]);
+		char *name = NULL, *node, *first;
+
+		if (cgroup && *cgroup && asprintf(&name, "cgroup %s", cgroup) < 0)
+			return out_of_memory(app);
+		capture->files[n].name = name;
+		if (capture->count < 2)
+			return 0;
+		node = first = make_node(&capture->files[n]);
+		for (unsigned int i = 1; node && is_taken(capture, node, n); i++) {
+			if (node != first)
+				free(node);
+			if (asprintf(&node, "%s.%u", first, i) < 0)
+				node = NULL;
+		}
+		if (node != first)
+			free(first);
+		if (!node)
+			return out_of_memory(app);
+		capture->files[n].node = node;
+	}
+	return 0;
 }
 
 static int read_file(const struct app *app, struct capture_file *file)
@@ -225,7 +270,6 @@ static int read_file(const struct app *app, struct capture_file *file)
 	if (!file->cut_is_packed)
 		file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
 	file->session_count = perfctr_capture_session_count(file->reader);
-	name_node(file);
 	file->bytes = (uint64_t)lseek(file->fd, 0, SEEK_END);
 	return 0;
 }
@@ -243,6 +287,8 @@ static void close_file(struct capture_file *file)
 	marks_free(&file->marks);
 	free(file->anchors);
 	free(file->damage);
+	free(file->node);
+	free(file->name);
 	if (file->fd >= 0)
 		close(file->fd);
 }
@@ -285,6 +331,7 @@ int capture_open(const struct app *app, const char *path, struct capture *captur
 		status = status ? status : read_file(app, file);
 		count = n ? count : file->session_count;
 	}
+	status = status ? status : name_nodes(app, capture);
 	for (size_t n = 0; !status && n < capture->count; n++)
 		warn(app, &capture->files[n]);
 	return status;
@@ -399,7 +446,7 @@ uint64_t capture_file_absent(const struct capture_file *file)
 static void warn(const struct app *app, const struct capture_file *file)
 {
 	const bool is_first = !file->number;
-	const char *colon = *file->node ? ": " : "";
+	const char *node = file->node ? file->node : "", *colon = file->node ? ": " : "";
 
 	if (file->damage && is_first)
 		app_error(app, "%s: %s; shown is what comes before", file->path, file->damage);
@@ -410,15 +457,15 @@ static void warn(const struct app *app, const struct capture_file *file)
 	else if (!file->cut_bytes && !file->is_finished && !file->damage &&
 		 !(perfctr_totals_span(file->totals)->flags & DRM_PERFCTR_SAMPLE_UNPLUGGED))
 		app_error(app, "%s%s%s: recording was not finished, the end is missing", file->path,
-			  colon, file->node);
+			  colon, node);
 	if (file->bad_samples)
-		app_error(app, "%s%s%s: %" PRIu64 " record%s left out", file->path, colon,
-			  file->node, file->bad_samples,
+		app_error(app, "%s%s%s: %" PRIu64 " record%s left out", file->path, colon, node,
+			  file->bad_samples,
 			  file->bad_samples == 1 ? " is no sample and was" :
 						   "s are no samples and were");
 	if (file->has_bad_numbers)
 		app_error(app, "%s%s%s: damaged: numbers that no recording has were left out",
-			  file->path, colon, file->node);
+			  file->path, colon, node);
 	if (!is_first)
 		return;
 	if (file->marks.lost)
@@ -448,7 +495,7 @@ struct json_object *capture_file_json(const struct capture_file *file)
 
 	json_add_text(o, "file", file->path);
 	json_add_u64(o, "bytes", file->bytes);
-	json_add_text(device, "name", perfctr_device_info(file->device)->name);
+	json_add_text(device, "name", capture_file_name(file));
 	json_add_text(device, "driver", perfctr_device_driver(file->device));
 	json_add_text(device, "path", perfctr_device_path(file->device));
 	if (capture_file_device(file))

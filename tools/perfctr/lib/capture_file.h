@@ -18,6 +18,9 @@
 /* end of the names of files that record --switch-output has not completed */
 #define CAPTURE_PART ".part"
 
+/* key of a text: cgroup that a session counts; the number of the session follows, from 0 on */
+#define CAPTURE_KEY_CGROUP "cgroup."
+
 /* a key and a text that the recorder wrote into the capture */
 struct capture_text {
 	char *key;
@@ -29,7 +32,12 @@ struct capture_file {
 	const char *path; /* as the user wrote it, "stdin" for - */
 	int fd;
 	unsigned int number, session_count; /* of the session, and how many the file has */
-	char node[64]; /* of the device: "renderD128", "local"; empty: the file has one session */
+	/*
+	 * owned, of the device: "renderD128", "local", or its cgroup; no two sessions have the
+	 * same; NULL: the file has one session
+	 */
+	char *node;
+	char *name; /* owned: "cgroup batch.slice"; NULL: that of the device */
 	struct perfctr_capture_reader *reader; /* owns device and selection */
 	struct perfctr_device *device;
 	struct perfctr_selection *selection;
@@ -72,10 +80,16 @@ void capture_close(struct capture *capture);
 /* EXIT_FAILED if part of the file could not be read, else 0. */
 int capture_exit_status(const struct capture *capture);
 
-/* What precedes names of events of a session: its node; NULL: the file has one session. */
+/* What precedes names of events of a session: @node; NULL: the file has one session. */
 static inline const char *capture_file_device(const struct capture_file *file)
 {
-	return *file->node ? file->node : NULL;
+	return file->node;
+}
+
+/* Name of what a session counts, for people: of the device, or a cgroup's. */
+static inline const char *capture_file_name(const struct capture_file *file)
+{
+	return file->name ? file->name : perfctr_device_info(file->device)->name;
 }
 
 /**

@@ -11,6 +11,7 @@
 #include "cgroup.h"
 #include "device.h"
 #include "permission.h"
+#include "pmu.h"
 
 enum {
 	IN_STREAM_SLOTS = 1024, /* in-stream samples arrive in bursts */
@@ -26,6 +27,7 @@ static void free_counted(struct counted *d)
 	perfctr_selection_unref(d->selection);
 	perfctr_selection_unref(d->next);
 	perfctr_device_unref(d->device);
+	free(d->name);
 }
 
 static void drop(struct counting *c, size_t n)
@@ -108,6 +110,7 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 		    const char *cgroup, bool is_optional)
 {
 	struct counted *d = &c->counted[c->count];
+	char node[64] = "";
 	int status;
 
 	if (c->count == COUNTING_DEVICES)
@@ -115,10 +118,10 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 	*d = (struct counted){ .is_optional = is_optional };
 	status = open_to_count(app, c, which, cgroup, d);
 	c->count++;
-	if (!status && c->cgroups)
-		snprintf(d->name, sizeof(d->name), "%s", cgroup);
-	else if (!status)
-		device_node(d->device, d->name, sizeof(d->name));
+	if (!status)
+		d->name = strdup(c->cgroups ? cgroup : device_node(d->device, node, sizeof(node)));
+	if (!status && !d->name)
+		status = app_failed(app, -ENOMEM);
 	for (size_t n = 0; !status && n + 1 < c->count; n++)
 		if (c->cgroups ? !strcmp(c->counted[n].name, d->name) :
 				 device_is_same(c->counted[n].device, d->device))
@@ -172,6 +175,19 @@ static int open_cgroups(const struct app *app, struct counting *c)
 	return status;
 }
 
+int counting_take_cgroup(const struct app *app, void *to, const char *text)
+{
+	const char **cgroup = to;
+
+	if (*cgroup || strchr(text, ','))
+		return app_usage(app,
+				 "-G '%s': give one cgroup for all events; --for-each-cgroup "
+				 "counts several",
+				 text);
+	*cgroup = text;
+	return 0;
+}
+
 int counting_open_devices(const struct app *app, struct counting *c)
 {
 	int status = 0;
@@ -183,11 +199,6 @@ int counting_open_devices(const struct app *app, struct counting *c)
 				      "each other");
 	if (c->cgroups && c->devices.count)
 		return app_usage(app, "--for-each-cgroup is of the local device: leave out -d");
-	if (c->cgroup && strchr(c->cgroup, ','))
-		return app_usage(app,
-				 "-G '%s': give one cgroup for all events; --for-each-cgroup "
-				 "counts several",
-				 c->cgroup);
 	if (c->cgroups)
 		return open_cgroups(app, c);
 	for (size_t n = 0; n < c->devices.count; n++)
@@ -254,14 +265,17 @@ static struct counted *named_by(struct counting *c, const char *event)
 	return NULL;
 }
 
-/* Add an event to each device that has it. @required: one must. Return: 0 or an exit status. */
-static int add_event(const struct app *app, struct counting *c, const char *event, bool required)
+/*
+ * Add an event to each device that has it. @only: to this one, NULL: to any; @required: one must.
+ * Return: 0 or an exit status.
+ */
+static int add_event(const struct app *app, struct counting *c, const struct counted *only,
+		     const char *event, bool required)
 {
 	const size_t machine = machine_of(c);
-	struct counted *only = named_by(c, event), *refused = NULL;
+	struct counted *refused = NULL;
 	bool found = false, has_machine = false;
 
-	event += only ? strlen(only->name) + 1 : 0;
 	for (size_t n = 0; n < c->count; n++) {
 		struct counted *d = &c->counted[(machine + n) % c->count];
 		int added = only && only != d ? 0 : add_where(c, d, event, &has_machine);
@@ -276,30 +290,43 @@ static int add_event(const struct app *app, struct counting *c, const char *even
 		       device_select(app, refused->device, refused->next, &event, 1);
 }
 
+char *counting_next_event(struct counting *c, const char **text, struct counted **only)
+{
+	const char *start = *text + strspn(*text, ", {");
+	size_t length, end;
+	char *event;
+
+	*text = start;
+	if (!*start)
+		return NULL;
+	*only = named_by(c, start);
+	start += *only ? strlen((*only)->name) + 1 : 0;
+	length = strlen(start);
+	/* a device that knows the block of a GPU has the shortest */
+	for (size_t n = 0; n < c->count; n++) {
+		end = perfctr_event_length(c->counted[n].device, start);
+		length = end < length ? end : length;
+	}
+	event = strndup(start, length);
+	for (end = length; event && end && strchr("} ", event[end - 1]);)
+		event[--end] = '\0';
+	if (event)
+		*text = start + length;
+	return event;
+}
+
 /* Add events of a text one by one: each may be of another device. */
 static int add_text(const struct app *app, struct counting *c, const char *text)
 {
+	struct counted *only;
 	int status = 0;
+	char *event;
 
-	for (text += strspn(text, ", {"); !status && *text; text += strspn(text, ", {")) {
-		const struct counted *only = named_by(c, text);
-		const size_t skip = only ? strlen(only->name) + 1 : 0;
-		size_t length = strlen(text), end;
-		char *event;
-
-		/* a device that knows the block of a GPU has the shortest */
-		for (size_t n = 0; n < c->count; n++) {
-			end = skip + perfctr_event_length(c->counted[n].device, text + skip);
-			length = end < length ? end : length;
-		}
-		event = strndup(text, length);
-		for (end = length; event && end && strchr("} ", event[end - 1]);)
-			event[--end] = '\0';
-		status = event ? add_event(app, c, event, true) : app_failed(app, -ENOMEM);
+	while (!status && (event = counting_next_event(c, &text, &only))) {
+		status = add_event(app, c, only, event, true);
 		free(event);
-		text += length;
 	}
-	return status;
+	return status || !*text ? status : app_failed(app, -ENOMEM);
 }
 
 /* -M a,b is -e metric:a,metric:b */
@@ -315,7 +342,8 @@ static int add_metrics(const struct app *app, struct counting *c)
 		while (!status && (name = strsep(&rest, ","))) {
 			if (asprintf(&event, "metric:%s", name) < 0)
 				event = NULL;
-			status = event ? add_event(app, c, event, true) : app_failed(app, -ENOMEM);
+			status = event ? add_event(app, c, NULL, event, true) :
+					 app_failed(app, -ENOMEM);
 			free(event);
 		}
 		free(names);
@@ -330,7 +358,7 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 	int status = 0;
 
 	for (; patterns && *patterns; patterns++)
-		status = status ? status : add_event(app, c, *patterns, false);
+		status = status ? status : add_event(app, c, NULL, *patterns, false);
 	if (patterns)
 		return status;
 	/* messages of one device are about the text as it was written */
@@ -343,8 +371,9 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 	for (size_t n = 0; !status && !names_events(c) && n < c->count; n++) {
 		struct counted *d = &c->counted[n];
 
-		status =
-			device_select_defaults(app, d->device, d->next, n == machine || c->cgroups);
+		/* each of several cgroups would show the counts of the whole machine */
+		status = device_select_defaults(app, d->device, d->next,
+						n == machine && !c->cgroups);
 		if (status && d->is_optional && c->count > 1) {
 			say_whose(app, c, d);
 			status = 0;
@@ -380,6 +409,38 @@ int counting_select(const struct app *app, struct counting *c, const char *const
 	return status ? status : any ? 0 : EXIT_FAILED;
 }
 
+/* a PMU by its number in perf */
+struct kind {
+	const struct app *app;
+	uint32_t pmu_type;
+};
+
+static int refuse_whole(void *data, const struct perfctr_pmu_event *event)
+{
+	const struct kind *kind = data;
+
+	if (event->pmu_type != kind->pmu_type || !pmu_counts_machine(event->pmu))
+		return 0;
+	return app_usage(kind->app,
+			 "--for-each-cgroup: %s counts the whole machine, which each cgroup would "
+			 "show: count it without cgroups",
+			 event->pmu);
+}
+
+/* Refuse events of the whole machine. Return: 0 or an exit status, the message was printed. */
+static int check_cgroups(const struct app *app, const struct counting *c)
+{
+	const struct perfctr_selection *s = c->counted[0].selection;
+	int status = 0;
+
+	for (size_t n = 0; s && !status && n < perfctr_selection_request_count(s); n++) {
+		struct kind kind = { app, perfctr_selection_request(s, n)->pmu_type };
+
+		status = perfctr_pmu_events(app->ctx, refuse_whole, &kind);
+	}
+	return status < 0 ? app_failed(app, status) : status;
+}
+
 int counting_open(const struct app *app, struct counting *c)
 {
 	int status = counting_open_devices(app, c);
@@ -387,6 +448,8 @@ int counting_open(const struct app *app, struct counting *c)
 	if (status)
 		return status;
 	status = counting_select(app, c, NULL);
+	if (!status && c->cgroups)
+		status = check_cgroups(app, c);
 	if (status || !names_events(c))
 		device_note_others(app, c->devices.count || is_of_some(c) ? "" : NULL,
 				   c->counted[0].device);
@@ -422,10 +485,15 @@ char *counting_text(const struct counting *c, char *text, size_t size)
 {
 	size_t length = 0;
 
-	for (size_t n = 0; n < c->count && length < size; n++)
-		length += (size_t)snprintf(text + length, size - length, "%s%s (%s)", n ? ", " : "",
-					   perfctr_device_info(c->counted[n].device)->name,
-					   perfctr_device_path(c->counted[n].device));
+	for (size_t n = 0; n < c->count && length < size; n++) {
+		const struct counted *d = &c->counted[n];
+
+		length += (size_t)snprintf(text + length, size - length, "%s%s%s (%s)",
+					   n ? ", " : "", c->cgroups ? "cgroup " : "",
+					   c->cgroups ? d->name :
+							perfctr_device_info(d->device)->name,
+					   perfctr_device_path(d->device));
+	}
 	return text;
 }
 
@@ -520,6 +588,7 @@ int counting_create(const struct app *app, struct counting *c,
 		int status, error = d->selection ? create_session(d, opts, in_stream) : 0;
 
 		if (!error) {
+			d->was_counted |= d->session != NULL;
 			n++;
 			continue;
 		}
@@ -527,7 +596,14 @@ int counting_create(const struct app *app, struct counting *c,
 		status = app_failed(app, error);
 		if (!d->is_optional || c->count == 1)
 			return status;
-		drop(c, n);
+		/* what it counted before stays its own */
+		if (d->was_counted) {
+			d->session = perfctr_session_unref(d->session);
+			d->is_gone = true;
+			n++;
+		} else {
+			drop(c, n);
+		}
 	}
 	return 0;
 }

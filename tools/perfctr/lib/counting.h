@@ -16,7 +16,7 @@ enum { COUNTING_DEVICES = 16 };
 /* a device, and its session */
 struct counted {
 	struct perfctr_device *device;
-	char name[64]; /* device_node(); with --for-each-cgroup its cgroup */
+	char *name; /* device_node(), owned; with --for-each-cgroup its cgroup, of any length */
 	struct perfctr_selection *selection; /* NULL: it has none of the events */
 	struct perfctr_selection *next; /* inside counting_select() */
 	struct perfctr_session *session;
@@ -24,7 +24,8 @@ struct counted {
 	uint32_t watermark;
 	bool of_task; /* a process is counted, not the machine */
 	bool is_optional; /* of DEVICE_ALL: left out if it cannot be counted */
-	bool is_gone; /* its samples ended before the others' */
+	bool was_counted; /* it had a session */
+	bool is_gone; /* its samples ended before the others', or it cannot be counted again */
 	uint64_t taken; /* samples of the session that counting_take() gave */
 	uint32_t left, ahead; /* inside counting_take(): samples to take; taken, not given back */
 	struct drm_perfctr_status status; /* counting_status(); valid if @has_status */
@@ -58,6 +59,9 @@ struct counting {
 	bool timed_out; /* the last counting_wait() */
 };
 
+/* Take the one cgroup of -G. Return: 0 or EXIT_USAGE, the message was printed. */
+int counting_take_cgroup(const struct app *app, void *to, const char *text);
+
 /* Lines of an option table. @period: TIME, or TIME_OR_ZERO if 0 is a value. */
 /* clang-format off */
 #define COUNTING_OPTIONS(app, c, period) \
@@ -71,7 +75,7 @@ struct counting {
 	OPTION(0, "pid", NUMBER, &(c)->pid, .min = 1, .max = INT32_MAX), \
 	OPTION('t', "tid", NUMBER, &(c)->tid, .min = 1, .max = INT32_MAX), \
 	OPTION('C', "cpu", TEXT, &(c)->cpus), \
-	OPTION('G', "cgroup", TEXT, &(c)->cgroup), \
+	OPTION('G', "cgroup", CALL, &(c)->cgroup, .call = counting_take_cgroup), \
 	OPTION(0, "for-each-cgroup", TEXT, &(c)->cgroups), \
 	OPTION('M', "metrics", WORDS, &(c)->metrics), \
 	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \
@@ -100,6 +104,13 @@ int counting_open_devices(const struct app *app, struct counting *counting);
  */
 int counting_select(const struct app *app, struct counting *counting, const char *const *patterns);
 
+/*
+ * Take the next event of a text as -e has it: "NODE:EVENT,{EVENT,EVENT}".
+ * @text: moved on; @only: set to the device that NODE names, NULL: it may be of any
+ * Return: the event without NODE, which the caller frees; NULL at the end, or without memory.
+ */
+char *counting_next_event(struct counting *counting, const char **text, struct counted **only);
+
 /* -A: count events of PMUs apart by CPU. Return: 0 or an exit status. */
 int counting_select_per_cpu(const struct app *app, struct counting *counting);
 
@@ -123,7 +134,8 @@ int counting_prepare(const struct app *app, const struct counting *counting,
 		     struct command *command, int stdout_fd, int (*create)(void *data), void *data);
 
 /*
- * Create a session for each device, instead of those before.
+ * Create a session for each device, instead of those before. An optional one that cannot be counted
+ * is left out with a message; if it was counted before, its place in @counted stays.
  * @opts: of all; a watermark that is much for a ring becomes less; @in_stream: as
  * counting_in_stream_session(), of one device.
  * Return: 0 or an exit status, the message was printed.

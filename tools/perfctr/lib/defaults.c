@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "device.h"
+#include "pmu.h"
 
 #define PERF_PARANOID_PATH "/proc/sys/kernel/perf_event_paranoid"
 
@@ -227,6 +228,7 @@ static int add_permitted(struct perfctr_selection *selection, struct perfctr_sel
 struct local_defaults {
 	struct perfctr_selection *selection, *empty;
 	struct left_out *left_out;
+	bool machine;
 	int added;
 };
 
@@ -256,7 +258,8 @@ static int add_local_event(void *data, const struct perfctr_pmu_event *event)
 {
 	struct local_defaults *l = data;
 
-	if (!event->event || !harms_nobody(event))
+	if (!event->event || !harms_nobody(event) ||
+	    (!l->machine && pmu_counts_machine(event->pmu)))
 		return 0;
 	for (size_t i = 0; i < ARRAY_SIZE(local_events); i++)
 		if (!fnmatch(local_events[i].pmu, event->pmu, 0) &&
@@ -268,14 +271,14 @@ static int add_local_event(void *data, const struct perfctr_pmu_event *event)
 /* Hardware events first; software events only if there are no others. */
 static int add_local(const struct app *app, const struct perfctr_device *device,
 		     struct perfctr_selection *selection, struct perfctr_selection *empty,
-		     struct left_out *left_out)
+		     bool machine, struct left_out *left_out)
 {
 	/* the task-clock of all processes is the number of CPUs */
 	const size_t first = !strcmp(perfctr_device_info(device)->name, "this machine");
-	struct local_defaults l = { selection, empty, left_out, 0 };
+	struct local_defaults l = { selection, empty, left_out, machine, 0 };
 	int error = perfctr_pmu_events(app->ctx, add_local_event, &l);
 
-	for (size_t i = 0; i < ARRAY_SIZE(soc_events); i++)
+	for (size_t i = 0; machine && i < ARRAY_SIZE(soc_events); i++)
 		l.added += add_permitted(selection, empty, soc_events[i], left_out);
 	if (l.added)
 		return l.added;
@@ -301,7 +304,7 @@ int defaults_add(const struct app *app, const struct perfctr_device *device,
 	if (perfctr_selection_copy(selection, &empty))
 		return -ENOMEM;
 	if (device_is_local(device)) {
-		added = add_local(app, device, selection, empty, left_out);
+		added = add_local(app, device, selection, empty, machine, left_out);
 		perfctr_selection_unref(empty);
 		return added;
 	}

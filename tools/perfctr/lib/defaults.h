@@ -17,8 +17,9 @@ const char *defaults_software_only(void);
 /*
  * Select the events that show most of what a device does. Selects metrics and the most useful
  * counters. What the device lacks or the user may not see is left out.
- * @selection: empty selection; @machine: with events of the machine, which each device has, or,
- * of several devices, one; @left_out: filled with the PMUs that the kernel refuses this user;
+ * @selection: empty selection; @machine: with events of the whole machine, which each device has,
+ * or, of several devices, one; without them the local device has those that can be of some tasks;
+ * @left_out: filled with the PMUs that the kernel refuses this user;
  * may be NULL.
  * Return: number of counters, or a negative errno if nothing could be selected.
  */

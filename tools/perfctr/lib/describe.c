@@ -12,8 +12,8 @@
 
 char *describe_device(const struct capture_file *file, char *text, size_t size)
 {
-	if (*perfctr_device_info(file->device)->name)
-		snprintf(text, size, "%s (%s, %s)", perfctr_device_info(file->device)->name,
+	if (*capture_file_name(file))
+		snprintf(text, size, "%s (%s, %s)", capture_file_name(file),
 			 perfctr_device_driver(file->device), perfctr_device_path(file->device));
 	else
 		snprintf(text, size, "unknown: the file ends before it is named");

@@ -3,6 +3,7 @@
 #include "rows.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <linux/perf_event.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,11 +16,13 @@
 /* texts of rows, one behind the other; those before are full */
 struct row_texts {
 	struct row_texts *before;
-	size_t used;
-	char bytes[4096 - 2 * sizeof(size_t) - sizeof(void *)];
+	size_t used, size;
+	char bytes[];
 };
 
-/* texts of a row while it is made */
+enum { TEXTS_BYTES = 4096 - sizeof(struct row_texts) };
+
+/* texts of a row while it is made; @event without the device */
 struct names {
 	char event[ROW_EVENT_BYTES], label[ROW_LABEL_BYTES], counter[ROW_COUNTER_BYTES];
 	char unit[ROW_UNIT_BYTES];
@@ -44,7 +47,7 @@ static size_t copy_text(char *text, size_t size, const char *from)
 }
 
 /* A row at the end, which is one of the table after keep_row(). */
-static struct row *new_row(struct rows *rows, struct names *names)
+static struct row *new_row(struct rows *rows)
 {
 	struct row *row;
 
@@ -59,30 +62,51 @@ static struct row *new_row(struct rows *rows, struct names *names)
 	}
 	row = &rows->rows[rows->count];
 	*row = (struct row){ .scale = 1, .running_ratio = 1, .rate = NAN };
-	if (rows->device)
-		row->prefix = (size_t)snprintf(names->event, sizeof(names->event),
-					       "%.64s:", rows->device);
 	return row;
+}
+
+/* Room for a text of the table. Return: NULL: no memory. */
+static char *new_text(struct rows *rows, size_t size)
+{
+	struct row_texts *texts = rows->texts;
+
+	if (!texts || size > texts->size - texts->used) {
+		const size_t room = size > TEXTS_BYTES ? size : TEXTS_BYTES;
+
+		texts = malloc(sizeof(*texts) + room);
+		if (!texts)
+			return NULL;
+		*texts = (struct row_texts){ .before = rows->texts, .size = room };
+		rows->texts = texts;
+	}
+	texts->used += size;
+	return texts->bytes + texts->used - size;
 }
 
 /* A text of the table, @before if that is the same. Return: NULL: no memory. */
 static const char *keep_text(struct rows *rows, const char *text, const char *before)
 {
 	const size_t size = strlen(text) + 1;
-	struct row_texts *texts = rows->texts;
+	char *kept;
 
 	if (before && !strcmp(text, before))
 		return before;
-	if (!texts || size > sizeof(texts->bytes) - texts->used) {
-		texts = malloc(sizeof(*texts));
-		if (!texts)
-			return NULL;
-		texts->before = rows->texts;
-		texts->used = 0;
-		rows->texts = texts;
-	}
-	texts->used += size;
-	return memcpy(texts->bytes + texts->used - size, text, size);
+	kept = new_text(rows, size);
+	return kept ? memcpy(kept, text, size) : NULL;
+}
+
+/* An event with its device, which a cgroup of any length may be. Return: as keep_text(). */
+static const char *keep_event(struct rows *rows, struct row *row, const char *event)
+{
+	const size_t size = strlen(rows->device) + sizeof(":") + strlen(event);
+	char *kept = new_text(rows, size);
+
+	if (!kept)
+		return NULL;
+	strcpy(kept, rows->device);
+	json_clean_field(kept);
+	row->prefix = strlen(strcat(kept, ":"));
+	return strcat(kept, event);
 }
 
 /*
@@ -109,8 +133,8 @@ static void name_counter(const struct row *row, struct names *names)
 	const struct perfctr_totals_block_info *info = row->info;
 	char filters[128];
 	const char *label = row->is_software ? "software" : info->label;
-	char *event = names->event + row->prefix;
-	const size_t size = sizeof(names->event) - row->prefix;
+	char *event = names->event;
+	const size_t size = sizeof(names->event);
 	size_t length;
 
 	copy_text(names->label, sizeof(names->label), label);
@@ -192,7 +216,8 @@ static int keep_row(struct rows *rows, struct row *row, struct names *names)
 	json_clean_field(names->label);
 	json_clean_field(names->counter);
 	json_clean_field(names->unit);
-	row->event = keep_text(rows, names->event, NULL);
+	row->event = rows->device ? keep_event(rows, row, names->event) :
+				    keep_text(rows, names->event, NULL);
 	row->label = keep_text(rows, names->label, before->label);
 	row->counter = keep_text(rows, names->counter, before->counter);
 	row->unit = keep_text(rows, names->unit, before->unit);
@@ -283,7 +308,7 @@ static int add_counters(struct rows *rows, const struct perfctr_totals *totals,
 		if (naming != NAMING_ALL &&
 		    !is_named(selection, perfctr_totals_block_info(block), total->position, naming))
 			continue;
-		row = new_row(rows, &names);
+		row = new_row(rows);
 		if (!row)
 			return -ENOMEM;
 		row->info = perfctr_totals_block_info(block);
@@ -331,7 +356,7 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 
 	if (error)
 		return error;
-	row = new_row(rows, &names);
+	row = new_row(rows);
 	if (!row)
 		return -ENOMEM;
 	row->metric = metric;
@@ -342,8 +367,7 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 	row->elapsed_ns = row->info ? row->info->elapsed_ns : metric_elapsed_ns(totals, metric);
 	copy_text(names.label, sizeof(names.label), row->info ? row->info->label : type);
 	copy_text(names.counter, sizeof(names.counter), metric->name);
-	snprintf(names.event + row->prefix, sizeof(names.event) - row->prefix, "metric:%s.%s",
-		 names.label, metric->name);
+	snprintf(names.event, sizeof(names.event), "metric:%s.%s", names.label, metric->name);
 	copy_text(names.unit, sizeof(names.unit), metric->unit);
 	return keep_row(rows, row, &names);
 }
@@ -508,20 +532,23 @@ const struct row *rows_find_counter(const struct rows *types, const struct rows 
 
 bool row_matches(const struct row *row, const struct option_words *patterns)
 {
-	const size_t length = strlen(row->event);
-	char text[ROW_EVENT_BYTES], *name = text + row->prefix;
+	const char *name = row->event + row->prefix;
+	const size_t length = strlen(name);
+	char *text = NULL;
+	bool matches;
 
-	if (option_words_match(patterns, row->event) ||
-	    option_words_match(patterns, row->event + row->prefix) ||
+	if (option_words_match(patterns, row->event) || option_words_match(patterns, name) ||
 	    option_words_match(patterns, row->counter))
 		return true;
 	/* as -e takes them: a metric without its block, a PMU's event without its slash */
-	copy_text(text, sizeof(text), row->event);
-	if (row->metric)
-		snprintf(name, sizeof(text) - row->prefix, "metric:%s", row->counter);
-	else if (length && length < sizeof(text) && text[length - 1] == '/')
-		text[length - 1] = '\0';
-	else
+	if (!row->metric && (!length || name[length - 1] != '/'))
 		return false;
-	return option_words_match(patterns, text) || option_words_match(patterns, name);
+	if (asprintf(&text, "%.*s%s%.*s", (int)row->prefix, row->event,
+		     row->metric ? "metric:" : "", row->metric ? INT_MAX : (int)length - 1,
+		     row->metric ? row->counter : name) < 0)
+		return false;
+	matches = option_words_match(patterns, text) ||
+		  option_words_match(patterns, text + row->prefix);
+	free(text);
+	return matches;
 }

@@ -11,7 +11,7 @@
 #include "option.h"
 #include "verdicts.h"
 
-/* an event as the user may write it, with a PMU before it and filters behind it */
+/* an event as the user may write it, with a PMU before it and filters behind it; no device */
 enum {
 	ROW_EVENT_BYTES = 768,
 	ROW_COUNTER_BYTES = 512,
@@ -19,7 +19,7 @@ enum {
 	ROW_LABEL_BYTES = 64,
 };
 
-/* one counter or metric; its texts are the table's, and shorter than these sizes */
+/* one counter or metric; its texts are the table's, and shorter than these sizes but a device */
 struct row {
 	/* as an event name: "shader16/FRAGMENTS"; of several devices "renderD128:shader/READ" */
 	const char *event;

@@ -107,8 +107,7 @@ size_t stream_plain_length(const unsigned char *text, size_t room)
 
 /* --- writing --------------------------------------------------------------------------- */
 
-/* Write to a pipe without a reader: EPIPE instead of SIGPIPE. */
-static ssize_t write_quietly(int fd, const void *bytes, size_t size)
+ssize_t stream_write_quietly(int fd, const void *bytes, size_t size)
 {
 	sigset_t pipe, before, pending;
 	bool was_pending;
@@ -137,7 +136,8 @@ static bool write_all(struct stream *s, const void *bytes, size_t size)
 
 	while (size && !s->error) {
 		/* "perfctr list | head" ends by SIGPIPE */
-		ssize_t done = s->owned ? write_quietly(s->fd, at, size) : write(s->fd, at, size);
+		ssize_t done = s->owned ? stream_write_quietly(s->fd, at, size) :
+					  write(s->fd, at, size);
 
 		if (done > 0) {
 			at += done;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/types.h>
 
 /*
  * A stream that writes text. Bytes that are no UTF-8 become U+FFFD, control characters but line
@@ -31,6 +32,9 @@ int stream_fd(FILE *stream);
  * Return: 0 or -errno.
  */
 int stream_flush(FILE *stream);
+
+/* write(2) to what may be a pipe without a reader: EPIPE instead of SIGPIPE. */
+ssize_t stream_write_quietly(int fd, const void *bytes, size_t size);
 
 /* Give descriptors 0 to 2 that are closed to nobody else: writing to them fails with EBADF. */
 void stream_keep_standard(void);

@@ -31,6 +31,7 @@ static int reach_disk(int fd)
 /* Write what a reader needs besides the session. */
 static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 {
+	const struct counting *c = &r->options.counting;
 	struct utsname machine;
 	char text[4096];
 	int error;
@@ -59,6 +60,10 @@ static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 	if (!error && r->switching.part[0]) {
 		snprintf(text, sizeof(text), "%" PRIu64, r->switching.files + 1);
 		error = perfctr_capture_write_text(writer, PERFCTR_CAPTURE_KEY_PART, text);
+	}
+	for (size_t n = 0; !error && c->cgroups && n < c->count; n++) {
+		snprintf(text, sizeof(text), CAPTURE_KEY_CGROUP "%zu", n);
+		error = perfctr_capture_write_text(writer, text, c->counted[n].name);
 	}
 	return error;
 }

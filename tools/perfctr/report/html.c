@@ -24,7 +24,7 @@ static const char *title_of(const struct report *report)
 {
 	const char *command = capture_file_text(report->file, "command");
 
-	return command ? command : perfctr_device_info(report->file->device)->name;
+	return command ? command : capture_file_name(report->file);
 }
 
 static void write_facts(const struct report *report, const struct capture_file *file)

@@ -32,7 +32,7 @@ void report_html(const struct report *report);
  * Name of the group that a line is shown in: a type of block, "software", with its device if there
  * are several. Return: @text.
  */
-enum { REPORT_GROUP_BYTES = 160 };
+enum { REPORT_GROUP_BYTES = 4400 };
 char *report_group(const struct row *row, char *text);
 
 /*

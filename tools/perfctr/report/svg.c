@@ -175,8 +175,7 @@ static void write_head(struct picture *p)
 	const char *command = capture_file_text(capture->files, "command");
 	char text[600];
 
-	snprintf(text, sizeof(text), "%s",
-		 command ? command : perfctr_device_info(capture->files->device)->name);
+	snprintf(text, sizeof(text), "%s", command ? command : capture_file_name(capture->files));
 	p->y += 22;
 	write_text(p, MARGIN, p->y, "title", cut(text, 110));
 	for (size_t n = 0; n < capture->count; n++)
@@ -524,7 +523,7 @@ void report_svg(const struct report *report)
 		"height=\"%.0f\" role=\"img\" fill=\"#1a1f26\" font-size=\"13\" "
 		"font-family=\"system-ui,'Segoe UI','DejaVu Sans',sans-serif\">\n<title>",
 		WIDTH, height, WIDTH, height);
-	markup_text(p.out, perfctr_device_info(report->file->device)->name);
+	markup_text(p.out, capture_file_name(report->file));
 	fprintf(p.out,
 		": counters over time</title>\n<!-- made by perfctr report %s -->\n"
 		"<style>%s</style>\n<rect",

@@ -4,10 +4,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "lib/stream.h"
 
 static bool read_fd(const char *text, int *fd)
 {
@@ -57,16 +60,17 @@ int control_open(const struct app *app, struct control *c)
 
 void control_answer(const struct control *c)
 {
+	/* with its zero byte, as perf's */
 	static const char answer[] = "ack\n";
-	ssize_t ignored;
+	struct pollfd file = { .fd = c->ack, .events = POLLOUT };
 
-	/* a program that does not read it waits for nothing */
-	if (c->ack >= 0)
-		ignored = write(c->ack, answer, strlen(answer));
-	(void)ignored;
+	/* a program that does not read it, or is gone, waits for nothing */
+	if (c->ack >= 0 && poll(&file, 1, 0) > 0)
+		stream_write_quietly(c->ack, answer, sizeof(answer));
 }
 
-static enum control_command parse(const struct app *app, const struct control *c)
+/* Return: CONTROL_NONE: it is none. */
+static enum control_command command_of(const char *name)
 {
 	static const struct {
 		const char *name;
@@ -79,32 +83,52 @@ static enum control_command parse(const struct app *app, const struct control *c
 	};
 
 	for (size_t n = 0; n < sizeof(commands) / sizeof(commands[0]); n++)
-		if (!strcmp(c->line, commands[n].name))
+		if (!strcmp(name, commands[n].name))
 			return commands[n].command;
-	app_error(app, "--control: '%s' is no command: enable, disable, ping, stop", c->line);
 	return CONTROL_NONE;
 }
 
-/* Byte by byte: what follows a command belongs to the next one, or to another reader. */
+/* Nobody is left who could write. */
+static void end_commands(struct control *c)
+{
+	if (c->owns)
+		close(c->fd);
+	c->fd = -1;
+}
+
+/*
+ * A line feed or a zero byte ends a command, as does the end of the file; one that is whole needs
+ * no end if nothing follows. So clients of perf write them. Byte by byte: what follows a command
+ * belongs to the next one, or to another reader.
+ */
 enum control_command control_take(const struct app *app, struct control *c)
 {
-	char byte;
-	ssize_t got = read(c->fd, &byte, 1);
+	enum control_command command;
+	size_t left = sizeof(c->line);
+	bool has_ended;
 
-	if (got != 1) {
-		/* nobody is left who could write */
-		if (!got || (errno != EAGAIN && errno != EINTR))
-			c->fd = -1;
-		return CONTROL_NONE;
-	}
-	if (byte != '\n') {
-		if (c->length < sizeof(c->line) - 1)
+	do {
+		char byte = '\0';
+		const ssize_t got = read(c->fd, &byte, 1);
+
+		if (got < 0 && (errno == EAGAIN || errno == EINTR))
+			return CONTROL_NONE;
+		if (got != 1)
+			end_commands(c);
+		has_ended = got != 1 || byte == '\n' || !byte;
+		if (!has_ended && c->length < sizeof(c->line) - 1)
 			c->line[c->length++] = byte;
-		return CONTROL_NONE;
-	}
+	} while (!has_ended && --left &&
+		 poll(&(struct pollfd){ .fd = c->fd, .events = POLLIN }, 1, 0) > 0);
 	c->line[c->length] = '\0';
+	command = command_of(c->line);
+	if (command == CONTROL_NONE && !has_ended)
+		return CONTROL_NONE;
+	if (command == CONTROL_NONE && c->length)
+		app_error(app, "--control: '%s' is no command: enable, disable, ping, stop",
+			  c->line);
 	c->length = 0;
-	return parse(app, c);
+	return command;
 }
 
 void control_close(struct control *c)

@@ -12,7 +12,7 @@ enum control_command { CONTROL_NONE, CONTROL_ENABLE, CONTROL_DISABLE, CONTROL_PI
 
 struct control {
 	const char *text; /* of the command line; NULL: there is none */
-	int fd, ack; /* commands come from @fd; "ack\n" goes to @ack; -1: none */
+	int fd, ack; /* commands come from @fd; "ack\n" and a zero byte go to @ack; -1: none */
 	bool owns; /* the files were opened here */
 	char line[64]; /* the first bytes of a command */
 	size_t length;
@@ -24,10 +24,10 @@ struct control {
  */
 int control_open(const struct app *app, struct control *control);
 
-/* Read a command, if there is a whole one. An unknown one is printed and answered. */
+/* Read a command, if there is a whole one. An unknown one is printed. */
 enum control_command control_take(const struct app *app, struct control *control);
 
-/* Say that a command was carried out. */
+/* Say that a command was carried out, if there is a reader with room for it. */
 void control_answer(const struct control *control);
 
 void control_close(struct control *control);

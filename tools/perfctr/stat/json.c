@@ -146,11 +146,13 @@ static void add_tail(struct json_object *root, const struct stat_report *report)
 	json_add(root, "exit_status", json_object_new_int(report->exit_status));
 }
 
-static struct json_object *interval(const struct stat_report *report, const struct rows *rows)
+static struct json_object *interval(const struct stat_report *report,
+				    const struct stat_device *device)
 {
+	const struct rows *rows = &device->scratch;
 	struct json_object *i = json_object_new_object();
 
-	json_add_double(i, "time_s", (double)(rows->span.end_ns - report->start_ns) * 1e-9);
+	json_add_double(i, "time_s", (double)(report->stamp_ns - report->start_ns) * 1e-9);
 	if (rows->device)
 		json_add_text(i, "node", rows->device);
 	rows_json_add_span(i, &rows->span);
@@ -187,10 +189,10 @@ static void json_begin(struct stat_report *report)
 	fputs(",\n\"intervals\": [", report->out);
 }
 
-static void json_interval(struct stat_report *report, const struct rows *rows)
+static void json_interval(struct stat_report *report, const struct stat_device *device)
 {
 	fputc(report->has_intervals ? ',' : '\n', report->out);
-	json_write(report->out, interval(report, rows), false);
+	json_write(report->out, interval(report, device), false);
 }
 
 static void json_end(struct stat_report *report)
@@ -214,9 +216,9 @@ static void jsonl_begin(struct stat_report *report)
 	json_write(report->out, head, false);
 }
 
-static void jsonl_interval(struct stat_report *report, const struct rows *rows)
+static void jsonl_interval(struct stat_report *report, const struct stat_device *device)
 {
-	struct json_object *i = interval(report, rows);
+	struct json_object *i = interval(report, device);
 
 	json_add_text(i, "record", "interval");
 	json_write(report->out, i, false);

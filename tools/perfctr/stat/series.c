@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "stat.h"
 
@@ -17,10 +16,8 @@ int stat_find_rows(struct stat_device *device, const struct rows *rows)
 	if (!stats)
 		return -ENOMEM;
 	device->stats = stats;
-	for (size_t i = device->stat_count; i < rows->count; i++) {
+	for (size_t i = device->stat_count; i < rows->count; i++)
 		stats[i] = (struct row_stat){ 0 };
-		memcpy(stats[i].event, rows->rows[i].event, sizeof(stats[i].event));
-	}
 	device->stat_count = rows->count;
 	return 0;
 }

@@ -42,8 +42,9 @@ static const char help[] =
 	"                         --control enables it\n"
 	"      --control fd:N[,M] commands enable, disable, ping, stop come from the open file\n"
 	"                         N, answers go to M; or fifo:PATH[,PATH]\n"
-	"  -x, --field-separator SEP   CSV; fields: [time or context,] value, unit,\n"
-	"                         event, running ns, running %, rate, min, max\n"
+	"  -x, --field-separator SEP   CSV as perf's: [time or context,] [CPU,] value, unit,\n"
+	"                         event, [cgroup,] [deviation,] ns that it ran, part in %,\n"
+	"                         rate, its unit; behind them min, max, [runs]\n"
 	"  -j, --json             one JSON document; --jsonl: one object per line\n"
 	"  -o, --output FILE      write there; --append: behind what it has\n"
 	"  -d, --device DEVICE    node (renderD128), driver or name; several, or all: each\n"
@@ -58,10 +59,11 @@ static const char help[] =
 	"  -t, --tid TID          a thread; -C, --cpu 0-3,8: these CPUs;\n"
 	"  -G, --cgroup NAME      a cgroup; --for-each-cgroup NAME,...: several, apart\n"
 	"  -v, --verbose          what is asked of the kernel, on stderr\n"
-	"  -B, --big-num          as perf's; a table always has its numbers in groups\n"
+	"      --no-big-num       no commas between the digits of a table (-B, --big-num: as\n"
+	"                         usual)\n"
 	"\n"
-	"A table goes to stderr if there is a COMMAND, as with perf; CSV and JSON go to\n"
-	"stdout, and what the command prints then goes to stderr. Exit: the command's own\n"
+	"CSV goes to stderr, as does a table if there is a COMMAND, both as with perf; JSON\n"
+	"goes to stdout, and what the command prints then to stderr. Exit: the command's own\n"
 	"status (128 + signal), without one 0; 1 error, 2 usage, 3 not permitted, 4 no\n"
 	"device, 126 and 127 the command cannot be run.\n";
 
@@ -86,6 +88,12 @@ static int take_delay(const struct app *app, void *options, const char *text)
 	if (o->starts_off || !number_parse_time(text, NS_PER_MS, &o->delay_ns))
 		return 0;
 	return app_usage(app, "-D '%s': give a time such as 500 (ms) or 2s, or -1", text);
+}
+
+static int take_big_numbers(const struct app *app, void *to, const char *text)
+{
+	*(bool *)to = false;
+	return 0;
 }
 
 static int check_options(const struct app *app, struct stat_options *o)
@@ -139,7 +147,8 @@ static int parse_options(struct app *app, int argc, char **argv, struct stat_opt
 		OPTION(0, "control", TEXT, &o->control.text),
 		OPTION(0, "append", FLAG, &o->append),
 		OPTION('v', "verbose", FLAG, &o->verbose),
-		OPTION('B', "big-num", FLAG, &o->big_numbers),
+		OPTION('B', "big-num", CALL_PLAIN, &o->no_big_numbers, .call = take_big_numbers),
+		OPTION(0, "no-big-num", FLAG, &o->no_big_numbers),
 		OPTIONS_END,
 	};
 	int status = option_parse(app, argc, argv, help, options, THEN_COMMAND);
@@ -163,12 +172,39 @@ struct stat {
 	struct output output; /* a file that appears as a whole */
 	bool prepared; /* the next run's workload waits to be executed */
 	bool on; /* it counts */
+	bool learns; /* samples are for their names alone */
 };
 
 /* 0: one interval covers the whole time */
 static uint64_t interval_ns(const struct stat_options *o)
 {
 	return o->interval_ns ? o->interval_ns : o->counting.period_ns;
+}
+
+/* Whether perf prints what is not counted, as its rows, while others print nothing. */
+static bool shows_uncounted(const struct stat *s)
+{
+	return s->options.separator &&
+	       (s->options.counting.is_late || s->options.control.text != NULL);
+}
+
+/* Devices end an interval a moment apart, and share the time of the first: rows can be grouped. */
+static void stamp(struct stat *s, struct stat_device *d, uint64_t end_ns)
+{
+	struct stat_report *r = &s->report;
+	const uint64_t apart_ns = end_ns > r->stamp_ns ? end_ns - r->stamp_ns : 0;
+
+	if (d->stamp_ns == r->stamp_ns || apart_ns >= interval_ns(&s->options) / 2)
+		r->stamp_ns = end_ns;
+	d->stamp_ns = r->stamp_ns;
+}
+
+static void print_interval(struct stat *s, struct stat_device *d, uint64_t end_ns)
+{
+	stamp(s, d, end_ns);
+	s->format->interval(&s->report, d);
+	s->report.has_intervals = true;
+	fflush(s->report.out);
 }
 
 /* Row n of an interval belongs to row n of the run. */
@@ -194,13 +230,29 @@ static int end_interval(struct stat *s, struct stat_device *d)
 		row_stat_add_interval(&d->stats[i], row, row->elapsed_ns, long_enough);
 	}
 	d->interval_count++;
-	if (s->options.interval_ns) {
-		s->format->interval(&s->report, &d->scratch);
-		s->report.has_intervals = true;
-		fflush(s->report.out);
-	}
+	if (s->options.interval_ns)
+		print_interval(s, d, span->end_ns);
 	perfctr_totals_reset(d->interval);
 	return 0;
+}
+
+/* The rows of what is not counted now. Return: 0 or a negative errno. */
+static int print_idle(struct stat *s, uint64_t now_ns)
+{
+	int error = 0;
+
+	for (size_t n = 0; !error && n < s->report.count; n++) {
+		struct stat_device *d = &s->report.devices[n];
+
+		error = rows_fill(&d->scratch, d->names, d->counted->selection,
+				  s->options.per_block);
+		if (error)
+			break;
+		d->is_uncounted = true;
+		print_interval(s, d, now_ns);
+		d->is_uncounted = false;
+	}
+	return error;
 }
 
 /*
@@ -227,6 +279,8 @@ static int take_sample(void *data, struct counted *counted, const struct perfctr
 
 	if (error <= 0)
 		return error ? error : -EBADMSG;
+	if (s->learns)
+		return perfctr_totals_add(d->names, &sample);
 	error = perfctr_totals_add(d->run, &sample);
 	if (!error)
 		error = perfctr_totals_add(d->interval, &sample);
@@ -264,7 +318,29 @@ static int turn(struct stat *s, bool on)
 	else
 		error = counting_stop(&s->options.counting);
 	s->on = on && !status;
+	/* what follows is an interval without counts */
+	if (!on && !error && shows_uncounted(s) && s->options.interval_ns)
+		error = drain(s);
+	for (size_t n = 0; !on && !error && shows_uncounted(s) && n < s->report.count; n++)
+		error = end_interval(s, &s->report.devices[n]);
 	return error ? app_failed(s->app, error) : status;
+}
+
+/*
+ * A sample of a moment before anything is to be counted has the names of what is not counted.
+ * Return: 0 or an exit status.
+ */
+static int learn_names(struct stat *s)
+{
+	int status, error;
+
+	s->learns = true;
+	status = counting_start(s->app, &s->options.counting);
+	error = status ? 0 : counting_stop(&s->options.counting);
+	if (!status && !error)
+		error = drain(s);
+	s->learns = false;
+	return error && error != -ENODEV ? app_failed(s->app, error) : status;
 }
 
 /* Do what --control says. @stops: set if counting shall end. Return: 0 or an exit status. */
@@ -290,9 +366,12 @@ static int count(struct stat *s, int *status)
 {
 	const uint64_t begin_ns = perfctr_time_raw_ns();
 	const uint64_t timeout_ns = s->options.counting.timeout_ns;
-	uint64_t told_ns = 0, delay_ns = s->options.delay_ns;
+	const uint64_t idle_interval_ns = shows_uncounted(s) ? s->options.interval_ns : 0;
+	uint64_t told_ns = 0, delay_ns = s->options.delay_ns, idle_ns = begin_ns;
 	bool stops = false;
 
+	if (idle_interval_ns && !s->report.start_ns)
+		s->report.start_ns = begin_ns;
 	for (;;) {
 		struct pollfd fds[] = {
 			{ .fd = s->signals.fd, .events = POLLIN },
@@ -333,8 +412,18 @@ static int count(struct stat *s, int *status)
 			told_ns = now_ns;
 			continue;
 		}
+		idle_ns = s->on ? now_ns : idle_ns;
+		if (idle_interval_ns && !left_of(idle_interval_ns, idle_ns, now_ns)) {
+			error = print_idle(s, now_ns);
+			idle_ns += idle_interval_ns;
+			if (error)
+				return error;
+		}
 		if (left_ns < 0 || left_ns > (int64_t)NS_PER_S)
 			left_ns = NS_PER_S;
+		if (idle_interval_ns && !s->on &&
+		    left_of(idle_interval_ns, idle_ns, now_ns) < left_ns)
+			left_ns = left_of(idle_interval_ns, idle_ns, now_ns);
 		if (delay_ns && left_of(delay_ns, begin_ns, now_ns) < left_ns)
 			left_ns = left_of(delay_ns, begin_ns, now_ns);
 		error = counting_wait(&s->options.counting, fds, ARRAY_SIZE(fds),
@@ -363,6 +452,8 @@ static int new_totals(const struct stat *s, struct stat_device *d)
 	for (size_t n = 0; !error && n < ARRAY_SIZE(totals); n++)
 		if (!*totals[n])
 			error = rows_totals(s->app, d->counted->selection, totals[n]);
+	if (!error && shows_uncounted(s) && !d->names)
+		error = rows_totals(s->app, d->counted->selection, &d->names);
 	return error;
 }
 
@@ -412,7 +503,7 @@ static int create_sessions(void *data)
 static int prepare(struct stat *s)
 {
 	struct stat_options *o = &s->options;
-	bool data_on_stdout = (o->counting.json || o->jsonl || o->separator) && !o->counting.output;
+	bool data_on_stdout = (o->counting.json || o->jsonl) && !o->counting.output;
 	int stdout_fd = data_on_stdout ? STDERR_FILENO : -1;
 	int status;
 
@@ -458,6 +549,7 @@ static int end_run(const struct stat *s, struct stat_device *d)
 static int run_once(struct stat *s)
 {
 	int status = s->prepared ? 0 : prepare(s), error, stop_error;
+	bool was_on;
 
 	if (status)
 		return status;
@@ -466,13 +558,15 @@ static int run_once(struct stat *s)
 		perfctr_totals_reset(s->report.devices[n].run);
 		perfctr_totals_reset(s->report.devices[n].interval);
 	}
-	status = s->options.counting.is_late ? 0 : turn(s, true);
+	status = shows_uncounted(s) && !s->report.runs ? learn_names(s) : 0;
+	status = status || s->options.counting.is_late ? status : turn(s, true);
 	if (status) {
 		command_abandon(&s->command);
 		return status;
 	}
 	status = command_go(s->app, &s->command);
 	error = status ? 0 : count(s, &status);
+	was_on = s->on;
 	stop_error = s->on ? counting_stop(&s->options.counting) : 0;
 	s->on = false;
 	error = error ? error : stop_error;
@@ -484,6 +578,8 @@ static int run_once(struct stat *s)
 		error = stop_error;
 	for (size_t n = 0; !status && !error && n < s->report.count; n++)
 		error = end_interval(s, &s->report.devices[n]);
+	if (!status && !error && !was_on && shows_uncounted(s) && s->options.interval_ns)
+		error = print_idle(s, perfctr_time_raw_ns());
 	if (!status)
 		s->report.exit_status = command_status(&s->command, s->report.ended_by);
 	if (status)
@@ -516,7 +612,9 @@ static int run_all(struct stat *s)
 	for (size_t n = 0; !error && n < report->count; n++) {
 		struct stat_device *d = &report->devices[n];
 
-		error = rows_fill(&d->rows, d->all, d->counted->selection, s->options.per_block);
+		d->is_uncounted = d->names && !perfctr_totals_span(d->all)->samples;
+		error = rows_fill(&d->rows, d->is_uncounted ? d->names : d->all,
+				  d->counted->selection, s->options.per_block);
 		if (!error)
 			error = stat_contexts_fill(&d->contexts, &d->rows, d->counted->selection,
 						   s->options.per_block);
@@ -540,12 +638,12 @@ static int run_all(struct stat *s)
 
 /* --- set-up ------------------------------------------------------------------ */
 
-/* Without -o: keeps the table apart from the workload's output. */
+/* Without -o: keeps table and CSV apart from the workload's output, as perf, whose CSV it is. */
 static FILE *usual_output(const struct stat *s)
 {
-	bool data = s->options.counting.json || s->options.jsonl || s->options.separator;
+	bool is_json = s->options.counting.json || s->options.jsonl;
 
-	return data || !s->command.argv ? s->app->out : s->app->err;
+	return is_json || (!s->options.separator && !s->command.argv) ? s->app->out : s->app->err;
 }
 
 /* Only who prints intervals has a reader that follows; another result appears as a whole. */
@@ -647,6 +745,7 @@ static void free_device(struct stat_device *d)
 	perfctr_totals_unref(d->all);
 	perfctr_totals_unref(d->run);
 	perfctr_totals_unref(d->interval);
+	perfctr_totals_unref(d->names);
 }
 
 int stat_run(struct app *app, int argc, char **argv)
@@ -662,6 +761,8 @@ int stat_run(struct app *app, int argc, char **argv)
 		return status < 0 ? EXIT_FINE : status;
 	}
 	s.command.argv = s.options.counting.command;
+	/* a hint would be one of the rows */
+	app->quiet = s.options.separator && !s.options.counting.output;
 	s.format = choose_format(&s.options);
 	s.report.verdicts = verdicts_load(app->err);
 	status = counting_open(app, &s.options.counting);
@@ -672,6 +773,9 @@ int stat_run(struct app *app, int argc, char **argv)
 				      device_broker_accepts(app);
 	if (!status && s.options.per_block)
 		status = select_per_cpu(app, &s.options.counting);
+	if (!status && s.options.separator &&
+	    stat_written_note(&s.report.written, &s.options.counting))
+		status = app_failed(app, -ENOMEM);
 	if (!status && s.options.verbose)
 		print_requests(&s);
 	if (!status)
@@ -693,6 +797,7 @@ int stat_run(struct app *app, int argc, char **argv)
 	control_close(&s.options.control);
 	for (size_t n = 0; n < COUNTING_DEVICES; n++)
 		free_device(&s.report.devices[n]);
+	stat_written_free(&s.report.written);
 	counting_close(&s.options.counting);
 	verdicts_free(s.report.verdicts);
 	return status;

@@ -24,12 +24,12 @@ struct stat_options {
 	bool starts_off;
 	struct control control;
 	bool append; /* to the file of -o */
-	bool verbose, big_numbers;
+	bool verbose;
+	bool no_big_numbers; /* no commas between digits */
 };
 
 /* one row over intervals and over runs */
 struct row_stat {
-	char event[ROW_EVENT_BYTES];
 	uint64_t intervals; /* intervals of sufficient length in which it was measured */
 	double min; /* smallest rate of those, per second; the value of metrics and levels */
 	double max;
@@ -55,6 +55,19 @@ struct stat_device {
 	/* samples of all runs, of this one, and of the interval, whose rows are in @scratch */
 	struct perfctr_totals *all, *run, *interval;
 	struct rows scratch;
+	/* -x: a sample without counts, for the rows of what is never counted; and that these are */
+	struct perfctr_totals *names;
+	bool is_uncounted;
+	uint64_t stamp_ns; /* of the last interval */
+};
+
+/* events of perf as the user wrote them, for -x */
+struct stat_written {
+	struct stat_written_event {
+		struct drm_perfctr_block_request request;
+		char *text;
+	} * events;
+	size_t count;
 };
 
 /* the result so far */
@@ -64,7 +77,9 @@ struct stat_report {
 	FILE *out;
 	struct stat_device devices[COUNTING_DEVICES];
 	size_t count;
+	struct stat_written written;
 	uint64_t start_ns; /* CLOCK_MONOTONIC_RAW of the first count */
+	uint64_t stamp_ns; /* of the interval that is written: devices share it */
 	int exit_status; /* of the workload, 0 without one */
 	uint32_t runs;
 	int ended_by; /* signal that ended counting, 0 if none */
@@ -76,8 +91,8 @@ struct stat_report {
 /* a way to show the result */
 struct stat_format {
 	void (*begin)(struct stat_report *report); /* NULL: nothing to do */
-	/* one interval of -I on a device */
-	void (*interval)(struct stat_report *report, const struct rows *rows);
+	/* one interval of -I on a device: @scratch, which ended at the report's @stamp_ns */
+	void (*interval)(struct stat_report *report, const struct stat_device *device);
 	void (*end)(struct stat_report *report);
 };
 
@@ -93,6 +108,13 @@ const struct row_stat *stat_of_row(const struct stat_device *device, size_t n);
 bool row_stat_has_range(const struct stat_device *device, const struct row_stat *stat);
 double row_stat_mean(const struct row_stat *stat);
 double row_stat_stddev_percent(const struct row_stat *stat);
+
+/* written.c: note the events of perf among those of the options. Return: 0 or a negative errno. */
+int stat_written_note(struct stat_written *written, struct counting *counting);
+/* The text of a request of a perf PMU's event, NULL: it is none, or was not written alone. */
+const char *stat_written_find(const struct stat_written *written,
+			      const struct drm_perfctr_block_request *request);
+void stat_written_free(struct stat_written *written);
 
 /* series.c: elements of device->stats for all rows. Return: 0 or -ENOMEM. */
 int stat_find_rows(struct stat_device *device, const struct rows *rows);

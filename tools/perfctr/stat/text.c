@@ -10,9 +10,23 @@
 #include <unistd.h>
 
 #include "common/number.h"
-#include "lib/output.h"
 #include "lib/describe.h"
+#include "lib/output.h"
+#include "lib/pmu.h"
 #include "stat.h"
+
+/* Take out the commas between digits, if they are not wanted. */
+static void ungroup(const struct stat_report *report, char *text)
+{
+	char *to = text;
+
+	if (!report->options->no_big_numbers)
+		return;
+	for (; *text; text++)
+		if (*text != ',')
+			*to++ = *text;
+	*to = '\0';
+}
 
 /* The value as people read it: integers in full, the rest in four digits. */
 static void value_text(const struct row *row, double number, char *text, size_t size)
@@ -130,9 +144,10 @@ static struct columns lay_out_interval(struct stat_report *report, const struct 
 	return narrow;
 }
 
-static void text_interval(struct stat_report *report, const struct rows *rows)
+static void text_interval(struct stat_report *report, const struct stat_device *of)
 {
-	double time_s = (double)(rows->span.end_ns - report->start_ns) * 1e-9;
+	const struct rows *rows = &of->scratch;
+	double time_s = (double)(report->stamp_ns - report->start_ns) * 1e-9;
 	const char *device = rows->device ? rows->device : "", *colon = rows->device ? ": " : "";
 	const struct columns c = lay_out_interval(report, rows);
 	char value[64], text[128];
@@ -146,6 +161,7 @@ static void text_interval(struct stat_report *report, const struct rows *rows)
 		const struct row *row = &rows->rows[i];
 
 		value_text(row, row->number, value, sizeof(value));
+		ungroup(report, value);
 		if (!c.event)
 			columns_name(report->out, row->event, 0, c.terminal);
 		fprintf(report->out, "%*.6f %*s  %-*s ", c.time, time_s, c.value, value, c.unit,
@@ -233,6 +249,7 @@ static void row_value(struct stat_report *report, const struct row *row,
 		number_group_signed(llround(stat->run_mean), value, size);
 	else
 		value_text(row, runs ? stat->run_mean : row->number, value, size);
+	ungroup(report, value);
 }
 
 static void measure_row(struct stat_report *report, const struct row *row,
@@ -421,26 +438,22 @@ static void print_trouble(struct stat_report *report, const struct stat_device *
 			   "impossible extract indices");
 }
 
-/* Whether a row of a process counts the whole machine: its PMU has a cpumask, or is not perf's. */
+/* Whether a row counts the whole machine, whatever is to be counted. */
 static bool counts_machine(const struct row *row)
 {
-	char path[128];
-	size_t length;
-
-	if (!row->info || !row->info->is_pmu)
-		return false;
-	snprintf(path, sizeof(path), "/sys/bus/event_source/devices/%s", row->label);
-	length = strlen(path);
-	if (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || access(path, F_OK))
-		return true;
-	snprintf(path + length, sizeof(path) - length, "/cpumask");
-	return !access(path, F_OK);
+	return row->info && row->info->is_pmu &&
+	       (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || pmu_counts_machine(row->label));
 }
 
-/* what a process's counts do not say */
+/* what counts of a process, a cgroup or CPUs do not say */
 static void print_scope(struct stat_report *report, const struct stat_device *device)
 {
 	const struct rows *rows = &device->rows;
+	const struct counting *c = &report->options->counting;
+	const char *of_what = device->counted->of_task ? "a process" :
+			      c->cgroup		       ? "a cgroup" :
+			      c->cpus		       ? "some CPUs" :
+							 NULL;
 	bool clients = false;
 	char *text = NULL;
 	FILE *events;
@@ -452,23 +465,21 @@ static void print_scope(struct stat_report *report, const struct stat_device *de
 	if (clients && !app_has_capability(APP_CAP_SYS_PTRACE))
 		print_line(report, NULL,
 			   "drm: the clients of this user only; root sees those of all users");
-	if (!device->counted->of_task)
+	if (!of_what)
 		return;
 	events = open_memstream(&text, &size);
+	if (events)
+		fprintf(events, " of the whole machine, as the PMU cannot count %s: ", of_what);
 	for (size_t i = 0; events && i < rows->count; i++)
 		if (counts_machine(&rows->rows[i]))
-			fprintf(events, "%s%s",
-				found++ ? ", " :
-					  " of the whole machine, as the PMU cannot count a "
-					  "process: ",
-				rows->rows[i].event);
+			fprintf(events, "%s%s", found++ ? ", " : "", rows->rows[i].event);
 	if (events)
 		fclose(events);
 	if (found)
 		columns_wrap(report->out, text, COLUMNS_UNINDENTED, 5,
 			     terminal_columns(report->out, INT_MAX));
 	free(text);
-	if (!counting_excludes(&report->options->counting))
+	if (!counting_excludes(c))
 		return;
 	print_line(report, NULL,
 		   "without the kernel, which kernel.perf_event_paranoid keeps for CAP_PERFMON");

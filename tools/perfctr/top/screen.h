@@ -11,7 +11,7 @@ enum top_sort { TOP_SORT_EVENT, TOP_SORT_VALUE, TOP_SORT_NAME, TOP_SORTS };
 
 /* one counter or metric over time */
 struct top_item {
-	char event[ROW_EVENT_BYTES];
+	char event[65 + ROW_EVENT_BYTES];
 	char counter[ROW_EVENT_BYTES];
 	char unit[ROW_UNIT_BYTES];
 	char group[130]; /* heading: name of its block, with the device's, or "metrics" */

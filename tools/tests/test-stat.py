@@ -1,0 +1,271 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""usage: test-stat.py BUILD: perfctr stat as programs that were written for perf use it. Counts
+this machine's software events. Prints TAP."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+import harness
+from harness import check, test
+
+PERFCTR = os.path.join(sys.argv[1], "bin/perfctr")
+STAT = PERFCTR, "stat", "-d", "local"
+# programs that work, for ever and for a moment
+BUSY = "sh", "-c", "while :; do :; done"
+BRIEF = "sh", "-c", "n=0; while [ $n -lt 100000 ]; do n=$((n + 1)); done"
+
+
+def run(*words, **more):
+    return harness.run(*STAT, *words, **more)
+
+
+class Controlled:
+    """stat -D -1 of a program that works, with pipes for commands and answers"""
+
+    def __init__(self, answers=True):
+        (theirs, self.commands), (self.answers, ack) = os.pipe(), os.pipe()
+        # pylint: disable-next=consider-using-with
+        self.process = subprocess.Popen(
+            [*STAT, "-j", "-D", "-1", "--control", f"fd:{theirs},{ack}", "-e", "cpu-clock", "--",
+             *BUSY], pass_fds=(theirs, ack), text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE)
+        os.close(theirs)
+        os.close(ack)
+        if not answers:
+            os.close(self.answers)
+
+    def tell(self, command):
+        os.write(self.commands, command)
+        answer = os.read(self.answers, 64)
+        check(answer == b"ack\n\0", f"{command}: {answer}")
+
+    def end(self, status=143):
+        """What it counted, and its messages; stop ends the program with SIGTERM."""
+        os.close(self.commands)
+        text, errors = self.process.communicate(timeout=60)
+        check(self.process.returncode == status, f"{self.process.returncode} {errors}")
+        return json.loads(text), errors
+
+
+@test
+def clients_of_perf_control():
+    """--control: a zero byte ends a command, as a line feed; one that is whole needs neither"""
+    stat = Controlled()
+    for command in (b"enable\n\0", b"disable\0", b"\n\n\0ping\n", b"enable", b"disable"):
+        stat.tell(command)
+    os.write(stat.commands, b"wrong\0pi")
+    stat.tell(b"ng\n")
+    stat.tell(b"enable")
+    time.sleep(0.2)
+    os.write(stat.commands, b"stop")
+    result, errors = stat.end()
+    check(errors.count("is no command") == 1 and "'wrong'" in errors, errors)
+    check(result["counters"][0]["value"] > 0, f"{result}")
+    # a file that ends, as of a shell's pipe
+    done = run("-j", "-D", "-1", "--control", "fd:0", "-e", "cpu-clock", "--", *BRIEF,
+               input="ping\nenable")
+    check(json.loads(done.stdout)["counters"][0]["value"] > 0, done.stdout)
+
+
+@test
+def clients_that_read_no_answers():
+    """--control: neither a reader that is gone nor a full pipe stops the counting"""
+    stat = Controlled(answers=False)
+    os.write(stat.commands, b"enable\nstop\n")
+    check(stat.end()[0]["counters"], "without a reader")
+    stat = Controlled()
+    os.write(stat.commands, b"ping\n" * 10000)
+    os.write(stat.commands, b"ping\n" * 10000 + b"enable\nstop\n")
+    check(stat.end()[0]["counters"], "a full pipe")
+    os.close(stat.answers)
+
+
+@test
+def spellings_of_perf():
+    """--no-big-num and -B; a second -G is refused, not forgotten"""
+    def value(*options):
+        done = run(*options, "-e", "cpu-clock", "--", *BRIEF)
+        return next(line for line in done.stderr.splitlines() if "cpu-clock" in line).split()[0]
+    for options, commas in (((), True), (("--no-big-num",), False), (("-r", "2"), True),
+                            (("-r", "2", "--no-big-num"), False),
+                            (("-I", "60s", "--no-big-num"), False),
+                            (("--no-big-num", "-B"), True)):
+        check(("," in value(*options)) == commas, f"{options}: {value(*options)}")
+    done = run("-G", "a", "-G", "b", "-e", "cs", "--", "true", status=2)
+    check("-G 'b'" in done.stderr and "--for-each-cgroup" in done.stderr, done.stderr)
+
+
+# written for perf stat -x, as its manual page has the fields: sums of an event, by column
+AWK = """
+/^$/ || /^#/ || /^Events / { next }
+$2 != "" && $2 != "msec" { exit 1 }
+$1 == "<not counted>" || $1 == "<not supported>" { missing[$3]++; next }
+$1 !~ /^[0-9]+([.][0-9]+)?$/ { exit 2 }
+{ sums[$3] += $1; ran[$3] += $4; part[$3] = $5 }
+END {
+    for (event in sums)
+        print event, (sums[event] > 0), (ran[event] > 0), part[event]
+    for (event in missing) print event, "missing"
+}"""
+
+
+def fields_for_perf(text, interval=False, per_cpu=False, cgroup=False, repeat=False):
+    """What a program that was written for perf finds in each line, without numbers that differ."""
+    found = []
+    for line in text.splitlines():
+        if not line or line[0] == "#" or line.startswith("Events "):
+            continue
+        fields = line.split(",")
+        row = {}
+        if interval:
+            check(re.fullmatch(r" *\d+\.\d{9}", fields.pop(0)), line)
+        if per_cpu:
+            row["cpu"] = fields.pop(0)
+        value, row["unit"], row["event"] = fields[:3]
+        # how often a sleeping program is counted is chance
+        row["form"] = "missing" if value[0] == "<" else re.sub(r"\d+", "N", value)
+        fields = fields[3:]
+        if cgroup:
+            row["cgroup"] = fields.pop(0)
+        if repeat:
+            check(re.fullmatch(r"\d+\.\d\d%", fields.pop(0)), line)
+        ran, part, metric, unit = fields[:4]
+        check(ran.isdigit() and 0 <= float(part) <= 100 and re.fullmatch(r"\d+\.\d\d", part), line)
+        check(not metric or float(metric) >= 0, line)
+        check(bool(metric) == bool(unit), line)
+        check(row["form"] != "missing" or (ran, part) == ("0", "100.00"), line)
+        found.append(row)
+    # how many intervals there are, the load of the machine says
+    return [row for n, row in enumerate(found) if not interval or row not in found[:n]]
+
+
+CASES = {
+    ("-e", "cs,faults,task-clock,cpu-clock", "--", *BRIEF): {},
+    ("-e", "{page-faults:u,context-switches}", "-e", "minor-faults", "--", *BRIEF): {},
+    ("-r", "3", "-e", "faults,task-clock", "--", *BRIEF): {"repeat": True},
+    ("-I", "100", "-e", "task-clock", "--", "timeout", "0.25", *BUSY): {"interval": True},
+    ("-D", "300", "-e", "cs,cpu-clock", "--", "true"): {},
+    ("-D", "300", "-r", "2", "-e", "cs,cpu-clock", "--", "true"): {"repeat": True},
+    ("-D", "-1", "-I", "100", "-e", "cs,task-clock", "--", "sleep", "0.25"): {"interval": True},
+    ("-A", "-a", "-e", "cs,cpu-clock", "--", *BRIEF): {"per_cpu": True},
+    ("-A", "-a", "-I", "100", "-e", "cpu-clock", "--", "sleep", "0.25"):
+        {"per_cpu": True, "interval": True},
+}
+
+
+def both(words):
+    """stderr of perf, and ours, which the command's own output is no part of"""
+    texts = []
+    for program in ("perf", "stat"), STAT:
+        with tempfile.TemporaryFile() as control:
+            ours = program == STAT and "-1" in words
+            more = ("--control", f"fd:{control.fileno()}") if ours else ()
+            done = subprocess.run([*program, "-x,", *more, *words], pass_fds=(control.fileno(),),
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                  env={**os.environ, "LC_ALL": "C"}, timeout=60, check=False)
+        check(not done.stdout, f"{words}: {done.stdout}")
+        texts.append(done.stderr)
+    return texts
+
+
+@test
+def scripts_for_perf_read_ours():
+    """stat -x: what scripts for perf find in its rows, they find in ours"""
+    if not shutil.which("perf"):
+        return "no perf here"
+    for words, form in CASES.items():
+        if "-a" in words and os.geteuid():
+            continue
+        theirs, ours = both(words)
+        forms = [fields_for_perf(text, **form) for text in (theirs, ours)]
+        check(forms[0] == forms[1] and forms[0], f"{words}:\n{theirs}\n{ours}")
+        if not form:
+            found = [sorted(subprocess.run(["awk", "-F,", AWK], input=text,
+                                           capture_output=True, text=True,
+                                           check=True).stdout.splitlines())
+                     for text in (theirs, ours)]
+            check(found[0] == found[1], f"{words}: {found}")
+    return None
+
+
+@test
+def rows_of_csv():
+    """stat -x: fields, names and units without perf beside it; stdout is the command's"""
+    done = run("-x,", "-e", "cs,faults,cpu-clock:u", "--", "echo", "hello")
+    rows = [line.split(",") for line in done.stderr.splitlines()]
+    check(done.stdout == "hello\n", done.stdout)
+    check([row[1:3] for row in rows] == [["", "cs"], ["", "faults"], ["msec", "cpu-clock:u"]], rows)
+    check({len(row) for row in rows} == {9}, rows)
+    done = run("-x;", "-r", "2", "-e", "local:faults,software/minor-faults/", "--", "true")
+    rows = [line.split(";") for line in done.stderr.splitlines()]
+    check([row[2] for row in rows] == ["faults", "software/minor-faults/"], rows)
+    check(all(row[-1] == "2" and row[3].endswith("%") for row in rows), rows)
+    # of a pattern and of the defaults, names as perf's
+    for words in ("-e", "software/page-f*/"), ():
+        text = run("-x,", *words, "--", "true").stderr
+        check(words and ",page-faults," in text or not words and "software/" not in text, text)
+
+
+@test
+def intervals_share_their_time():
+    """stat -I of several devices: rows of an interval have one time, in text, CSV and JSON"""
+    with tempfile.TemporaryDirectory() as folder, Cgroups() as names:
+        if not names:
+            return "no cgroups can be made here"
+        for options in (("-x,", "-o", f"{folder}/out"), ("--jsonl",), ("-o", f"{folder}/out")):
+            text = harness.run(PERFCTR, "stat", "--for-each-cgroup", ",".join(names), "-e", "cs",
+                               "-I", "100", *options, "--", "sleep", "0.45").stdout
+            if "-o" in options:
+                with open(f"{folder}/out", encoding="utf-8") as f:
+                    text = f.read()
+            times = [match.group(1) for match in
+                     re.finditer(r'(?:^ *|"time_s": ?)(\d+\.\d+)(?:,| +0 .* # )', text, re.M)]
+            check(len(times) >= 2 * len(names), text)
+            # of a machine that is busy, an interval of one may be two of the other
+            later = sorted({float(time) for time in times})
+            check(all(b - a > 0.002 for a, b in zip(later, later[1:])), f"{options}: {text}")
+        # the whole name, which begins as another
+        done = harness.run(PERFCTR, "stat", "-x,", "--for-each-cgroup", ",".join(names), "-e",
+                           "cs", "--", "true")
+        check([line.split(",")[2:4] for line in done.stderr.splitlines()] ==
+              [["cs", name] for name in names], done.stderr)
+    return None
+
+
+class Cgroups:
+    """Two cgroups whose names begin with the same 100 bytes, where perf counts; none: not here."""
+
+    def __enter__(self):
+        self.folders, found = [], ""
+        for line in open("/proc/self/mounts", encoding="utf-8"):
+            _, where, kind, options, *_ = line.split()
+            # as perf: its own hierarchy, if there is one
+            if "perf_event" in options.split(","):
+                found = where
+                break
+            found = where if kind == "cgroup2" and not found else found
+        names = [f"perfctr-{os.getpid()}-{'x' * 100}{n}" for n in range(2)]
+        try:
+            for name in names if found else ():
+                os.mkdir(f"{found}/{name}")
+                self.folders.append(f"{found}/{name}")
+            done = subprocess.run([PERFCTR, "stat", "-G", names[0], "-e", "cs", "--", "true"],
+                                  stderr=subprocess.DEVNULL, check=False)
+            return names if not done.returncode else []
+        except OSError:
+            return []
+
+    def __exit__(self, *_):
+        for folder in self.folders:
+            os.rmdir(folder)
+
+
+if __name__ == "__main__":
+    sys.exit(harness.main())
