@@ -89,7 +89,7 @@ def clients_that_read_no_answers():
 
 @test
 def spellings_of_perf():
-    """--no-big-num and -B; a second -G is refused, not forgotten"""
+    """--no-big-num and -B; a second -G is refused, not forgotten; -d, -dd, -ddd are none of ours"""
     def value(*options):
         done = run(*options, "-e", "cpu-clock", "--", *BRIEF)
         return next(line for line in done.stderr.splitlines() if "cpu-clock" in line).split()[0]
@@ -100,6 +100,10 @@ def spellings_of_perf():
         check(("," in value(*options)) == commas, f"{options}: {value(*options)}")
     done = run("-G", "a", "-G", "b", "-e", "cs", "--", "true", status=2)
     check("-G 'b'" in done.stderr and "--for-each-cgroup" in done.stderr, done.stderr)
+    for words, status in ((("-d", "true"), 4), (("-dd", "true"), 2), (("-d", "--", "true"), 2),
+                          (("-ddd", "-e", "cs", "true"), 2), (("-d", "-e", "cs", "true"), 2)):
+        check("perf's -d is -e" in run(*words, status=status).stderr, words)
+    check("perf's" not in run("-d", "nosuch", status=4).stderr, "nosuch")
 
 
 # written for perf stat -x, as its manual page has the fields: sums of an event, by column

@@ -217,6 +217,10 @@ def every_device():
     text = run("stat", "-d", "i915", "-d", "all", "-e", EVENTS + ",cpu-clock", "--", "true")
     for event in [*UNITS, "local:software/cpu-clock/"]:
         check(event in text, text)
+    # one that is named too is counted once, in any order
+    for words in (("-d", "all", "-d", "mali0"), ("-d", "local", "-d", "all")):
+        rows = rows_of(run("stat", "-j", *words, "-e", "tiler/TRIANGLES,cpu-clock", "--", "true"))
+        check(sorted(rows) == ["local:software/cpu-clock/", "mali0:tiler/TRIANGLES"], f"{[*rows]}")
     # the machine is counted once, without -e too
     rows = rows_of(run("stat", "-a", "-j", "-d", "i915", "-d", "all", "--", "true"))
     check([e for e in rows if "faults" in e] == ["local:software/page-faults/"], f"{[*rows]}")

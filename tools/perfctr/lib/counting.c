@@ -110,6 +110,7 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 		    const char *cgroup, bool is_optional)
 {
 	struct counted *d = &c->counted[c->count];
+	bool is_twice = false;
 	char node[64] = "";
 	int status;
 
@@ -122,14 +123,13 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 		d->name = strdup(c->cgroups ? cgroup : device_node(d->device, node, sizeof(node)));
 	if (!status && !d->name)
 		status = app_failed(app, -ENOMEM);
-	for (size_t n = 0; !status && n + 1 < c->count; n++)
-		if (c->cgroups ? !strcmp(c->counted[n].name, d->name) :
-				 device_is_same(c->counted[n].device, d->device))
-			status = is_optional ? EXIT_USAGE :
-					       app_usage(app, "%s: %s is there twice",
-							 c->cgroups ? "--for-each-cgroup" : which,
-							 d->name);
-	if (!status || !is_optional)
+	for (size_t n = 0; !status && !is_twice && n + 1 < c->count; n++)
+		is_twice = c->cgroups ? !strcmp(c->counted[n].name, d->name) :
+					device_is_same(c->counted[n].device, d->device);
+	if (is_twice && !is_optional)
+		status = app_usage(app, "%s: %s is there twice",
+				   c->cgroups ? "--for-each-cgroup" : which, d->name);
+	if (!is_optional || (!status && !is_twice))
 		return status;
 	drop(c, c->count - 1);
 	return 0;
@@ -188,8 +188,27 @@ int counting_take_cgroup(const struct app *app, void *to, const char *text)
 	return 0;
 }
 
+static const char perfs_d[] = "-d takes a device; perf's -d is -e with more events";
+
+/* Whether PATH has such a program. */
+static bool is_command(const char *word)
+{
+	const char *path = getenv("PATH");
+	char *folders = strdup(path ? path : ""), *rest = folders, *folder, *file;
+	bool found = false;
+
+	while (!found && (folder = strsep(&rest, ":")) &&
+	       asprintf(&file, "%s/%s", folder, word) >= 0) {
+		found = !access(file, X_OK);
+		free(file);
+	}
+	free(folders);
+	return found && !strchr(word, '/');
+}
+
 int counting_open_devices(const struct app *app, struct counting *c)
 {
+	bool takes_all = false;
 	int status = 0;
 
 	if ((c->pid || c->tid) && c->all_cpus)
@@ -201,16 +220,21 @@ int counting_open_devices(const struct app *app, struct counting *c)
 		return app_usage(app, "--for-each-cgroup is of the local device: leave out -d");
 	if (c->cgroups)
 		return open_cgroups(app, c);
-	for (size_t n = 0; n < c->devices.count; n++)
-		if (*c->devices.words[n] == '-')
-			return app_usage(app,
-					 "-d %s: -d takes a device; perf's -d is -e with more "
-					 "events",
-					 c->devices.words[n]);
-	for (size_t n = 0; !status && n < c->devices.count; n++)
-		status = strcmp(c->devices.words[n], DEVICE_ALL) ?
-				 open_one(app, c, c->devices.words[n], c->cgroup, false) :
-				 open_all(app, c);
+	/* those that were named are not optional, whatever the order of the words */
+	for (size_t n = 0; !status && n < c->devices.count; n++) {
+		const char *word = c->devices.words[n];
+
+		takes_all |= !strcmp(word, DEVICE_ALL);
+		/* as before an option */
+		if (*word == '-' || !word[strspn(word, "d")])
+			return app_usage(app, "-d %s: %s", word, perfs_d);
+		if (strcmp(word, DEVICE_ALL))
+			status = open_one(app, c, word, c->cgroup, false);
+		if (status && !c->command && is_command(word))
+			app_error(app, "%s is a command: %s", word, perfs_d);
+	}
+	if (!status && takes_all)
+		status = open_all(app, c);
 	if (!status && !c->devices.count)
 		status = open_one(app, c, NULL, c->cgroup, false);
 	/* the reasons were printed */
