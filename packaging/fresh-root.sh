@@ -19,9 +19,11 @@ inside() {
 		bash -c "cd /root/perfctr && $1" </dev/null
 }
 
-# the files of this checkout, as they are
+# a clone of this checkout, whose index has its files as they are, with those not yet committed
 checkout() {
-	mkdir -p "$root/root/perfctr"
-	git -C "$top" ls-files -z | tar -C "$top" --null -T - -cf - |
-		tar -C "$root/root/perfctr" --no-same-owner -xf -
+	local clone=$root/root/perfctr
+	git clone -q --no-checkout --no-hardlinks "$top" "$clone" &&
+		git -C "$clone" read-tree HEAD &&
+		git --git-dir="$clone/.git" --work-tree="$top" add -A &&
+		git -C "$clone" checkout-index -a
 }

@@ -314,7 +314,7 @@ def configuration():
         check(message in error, f"{text!r}: {error}")
     for options, message in ((("--listen", "a:70000"), "give HOST:PORT"), (("-j",), "--once"),
                              (("--config", "/tmp"), "Is a directory"),
-                             (("--config", "/dev/zero"), "zero:1: longer than"),
+                             (("--config", "/dev/zero"), "zero:1: a byte in it is 0"),
                              (("--textfile", "a"), "*.prom")):
         check(message in run("perfctr", "exporter", *options, status=2).stderr, f"{options}")
     for address in "1.2.3.4:1", "[]:9738":

@@ -199,6 +199,36 @@ int document_fail(const struct document *document, const struct json_object *at,
 
 /* --- reading -------------------------------------------------------------------- */
 
+/*
+ * The text with the largest or smallest integer instead of those beyond 64 bits: json-c 0.16 reads
+ * them so, 0.18 refuses the text. document_count() says what is wrong, and where.
+ */
+static const char *clip(const struct document *document)
+{
+	char *text = arena_copy(document->arena, document->text, document->length);
+	struct walk w = { .at = text };
+
+	while (*w.at) {
+		const char *limit = *w.at == '-' ? "-9223372036854775808" : "18446744073709551615";
+		const size_t longest = strlen(limit), length = strspn(w.at, "+-.0123456789Ee");
+		const bool integer = !memchr(w.at, '.', length) && !memchr(w.at, 'e', length) &&
+				     !memchr(w.at, 'E', length);
+		char *number = text + (w.at - text);
+
+		if (*w.at == '"') {
+			skip_string(&w);
+			continue;
+		}
+		if (integer && (length > longest ||
+				(length == longest && strncmp(number, limit, length) > 0))) {
+			memset(number, ' ', length);
+			memcpy(number, limit, longest);
+		}
+		w.at += length ? length : 1;
+	}
+	return text;
+}
+
 int document_parse(struct document *document)
 {
 	const char *nul = memchr(document->text, 0, document->length);
@@ -217,6 +247,11 @@ int document_parse(struct document *document)
 	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT | JSON_TOKENER_VALIDATE_UTF8);
 	/* the tokener stops at the NUL after the text */
 	document->root = json_tokener_parse_ex(tokener, document->text, (int)document->length + 1);
+	if (json_tokener_get_error(tokener) == json_tokener_error_parse_number) {
+		json_tokener_reset(tokener);
+		document->root =
+			json_tokener_parse_ex(tokener, clip(document), (int)document->length + 1);
+	}
 	error = json_tokener_get_error(tokener);
 	end = json_tokener_get_parse_end(tokener);
 	json_tokener_free(tokener);

@@ -333,7 +333,9 @@ def listing():
     wanted.update((f"nvidia_pcie{kind}_pmu_{socket}_rc_{rc}", count) for kind,
                   count in (("", 6), ("_tgt", 5))
                   for socket in (0, 1) for rc in range(6))
-    found = subprocess.run(["perf", "list"], stdout=subprocess.PIPE, check=True, text=True).stdout
+    # without -v perf 6.12 shows PMUs that differ by their last number as one
+    found = subprocess.run(["perf", "list", "-v"], stdout=subprocess.PIPE, check=True,
+                           text=True).stdout
     listed = {}
     for pmu in re.findall(r"^\s*(nvidia_\w+)/\w+/\s", found, re.M):
         listed[pmu] = listed.get(pmu, 0) + 1

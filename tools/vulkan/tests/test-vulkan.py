@@ -10,6 +10,7 @@ import glob
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -42,7 +43,7 @@ def start_server():
 
 def program(*command, status=0, validation=True, **variables):
     """Run a Vulkan program with the layer of this build, if variables want it."""
-    environment = dict(os.environ, XDG_DATA_HOME=BUILD, **variables)
+    environment = {**os.environ, "XDG_DATA_HOME": BUILD, **variables}
     if validation:
         environment["VK_INSTANCE_LAYERS"] = VALIDATION
     return run(*command, status=status, env=environment)
@@ -169,9 +170,19 @@ def failing():
     """a mark that fails is no matter of the program, and said once"""
     if os.geteuid():
         return "needs root, which another user's program cannot mark for"
-    found, done = record(*NOBODY, PRESENT, "6")
+    with tempfile.TemporaryDirectory() as folder:
+        # copies, because the folder of the build may be closed to other users, as root's is
+        os.chmod(folder, 0o755)
+        shutil.copytree(f"{BUILD}/vulkan", f"{folder}/vulkan")
+        for manifest in glob.glob(f"{folder}/vulkan/*/*.json"):
+            with open(manifest, encoding="utf-8") as f:
+                text = f.read()
+            harness.write(manifest, text.replace(f"{BUILD}/", f"{folder}/"))
+        found, done = record(*NOBODY, shutil.copy(PRESENT, folder), "6", XDG_DATA_HOME=folder)
     check(not found and done.stdout.strip().isdigit(), f"{found} {done}")
-    check(done.stderr.count(SAID) == 1 and "Permission denied" in done.stderr, done.stderr)
+    # Mesa may say as much of its cache in root's home
+    said = re.findall(SAID + ".*", done.stderr)
+    check(len(said) == 1 and ": Permission denied (" in said[0], done.stderr)
     return None
 
 
