@@ -24,7 +24,7 @@
 #define MAX_COUNT_HZ	4000000000ull
 /* of the first counter, which is the slowest one by COUNTERS */
 #define WORK_PER_US	((u32)(MAX_COUNT_HZ / COUNTERS / USEC_PER_SEC))
-#define PIECE_US	1000
+#define PIECE_US	10000
 
 struct skeleton {
 	struct drm_device drm;
@@ -164,7 +164,7 @@ static ssize_t work_store(struct device *dev, struct device_attribute *attribute
 			  size_t length)
 {
 	struct skeleton *skeleton = dev_get_drvdata(dev);
-	u32 amount, piece;
+	u32 amount, piece, us;
 	int err = kstrtou32(text, 0, &amount) ?: mutex_lock_interruptible(&skeleton->engine);
 
 	if (err)
@@ -175,7 +175,8 @@ static ssize_t work_store(struct device *dev, struct device_attribute *attribute
 	/* it takes its time, as no counter may be faster than MAX_COUNT_HZ */
 	for (; amount && !err; amount -= piece) {
 		piece = min(amount, PIECE_US * WORK_PER_US);
-		fsleep(DIV_ROUND_UP(piece, WORK_PER_US));
+		us = DIV_ROUND_UP(piece, WORK_PER_US);
+		usleep_range(us, us + PIECE_US / 10);
 		/* the second counter is twice as fast as the first one */
 		for (int i = 0; i < COUNTERS; i++)
 			skeleton->reg[i] += piece * (i + 1);
