@@ -77,7 +77,8 @@ NEEDS := $(sort $(foreach t,$(filter $(TESTS),$(GOALS:release-test=release-suite
 # of Debian. For other targets it is all of both.
 IN_VM := demo unit build test
 SETUP_generated := demo
-SETUP_demo := demo $(if $(filter 6.12,$(KERNEL)),6.12,build)
+SETUP_demo := demo $(or $(filter 6.12 6.12-rt 6.1,$(KERNEL)),build)
+SETUP_shell := $(SETUP_demo)
 SETUP_need-unit := demo unit
 SETUP_check := demo build check 6.12 6.1
 SETUP_series := build
@@ -128,7 +129,7 @@ vm: all modules-$(KERNEL) ## run CMD="command" in the VM; KERNEL=6.12 (default),
 	$(Q)lab/vm/run --out '$(BUILD)/out' --kernel $(KERNEL) -- sh -c $(call quote,$(CMD))
 quote = '$(subst ','\'',$(1))'
 
-SHELL_NEEDS = $(if $(filter mali,$(KERNEL)),$(PARTS) modules-uml,all modules-$(KERNEL))
+SHELL_NEEDS = build-lab/vsoc modules-$(if $(filter mali,$(KERNEL)),uml,$(KERNEL))
 MALI = uml -- lab/mali/start $(filter-out mali,$(KERNEL))
 shell: $(SHELL_NEEDS) ## a root shell in the VM with modules and tools; KERNEL=6.12, mali (Mali GPU)
 	$(Q)lab/vm/run --out '$(BUILD)/out' \
@@ -140,7 +141,7 @@ VM_FAILURES := 99 | 124 | 125
 demo: build-lab/vsoc modules-$(KERNEL) ## counters of a virtual GPU and of kernel PMUs, live
 	$(Q)lab/vm/run --kernel $(KERNEL) -- lab/vsoc/demo
 
-demo-mali: build-lab/vsoc build-mesa mesa modules-uml ## counters and GL on a model of a Mali
+demo-mali: build-lab/vsoc mesa modules-uml ## counters and GL on a model of a Mali
 	$(Q)lab/vm/run --kernel uml -- lab/mali/start lab/mali/demo
 
 demo-hud: all mesa ## a GL scene with the counters in the Gallium HUD, as pictures
@@ -188,6 +189,7 @@ next: all ## test another kernel: KERNEL=release, *.deb or source tree (default:
 check: generated | setup ## static checks of all committed sources; prints their lines by part
 	$(Q)scripts/check
 
+mesa: build-mesa # programs that draw
 mesa: generated | setup ## Mesa's software driver with our counters; the first time it compiles Mesa
 	$(Q)mesa/build 25.0.7
 

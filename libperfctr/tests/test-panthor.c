@@ -480,7 +480,8 @@ TEST_WITH(begin, end_driver, "refusals: absent, not permitted, another set, unkn
 
 	driver.absent = true;
 	EQUAL(perfctr_device_open(ctx, NODE, &none), -ENOTTY);
-	HAS_TEXT(perfctr_ctx_error(ctx), "panthor offers no performance counters");
+	HAS_TEXT(perfctr_ctx_error(ctx), "panthor offers no performance counters: it needs a "
+					 "patched kernel: kernel/panthor/README.md, On a board");
 	driver.absent = false;
 	driver.wrong = true;
 	EQUAL(perfctr_device_open(ctx, NODE, &none), -EOPNOTSUPP);

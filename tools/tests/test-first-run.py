@@ -141,6 +141,21 @@ def switches():
 
 
 @test
+def no_switches():
+    """a kernel whose driver has no switch for engine times is not said to have it"""
+    with with_gpu("panthor") as m:
+        done = m.run("check")
+        check(prints(done, "this kernel's panthor shows no engine times")
+              and not prints(done, "profiling"), done.stdout)
+        m.put(f"/sys/bus/platform/drivers/panthor/{GPU}/profiling", "0")
+        done = m.run("check")
+        check(prints(done, "while the switch profiling is on") and prints(done, "echo 3 | sudo tee")
+              and not prints(done, "no engine times"), done.stdout)
+    with with_gpu("panfrost") as m:
+        check(prints(m.run("check"), "if this kernel's panfrost shows them"), "panfrost")
+
+
+@test
 def by_name_only():
     """8: the GPU is counted by its name only"""
     with with_gpu("i915") as m:

@@ -4,9 +4,12 @@
  * steps there. The hardware, a few 32-bit counters that wrap, is memory; writing a number to the
  * device's attribute "work" lets it count.
  */
+#include <linux/delay.h>
 #include <linux/module.h>
+#include <linux/mutex.h>
 #include <linux/platform_device.h>
 #include <linux/pm_runtime.h>
+#include <linux/sched/signal.h>
 #include <linux/sysfs.h>
 #include <drm/drm_drv.h>
 #include <drm/drm_file.h>
@@ -17,11 +20,16 @@
 #include "compat.h"
 
 #define COUNTERS	4
-#define MAX_COUNT_HZ	1000000000ull
+/* of the fastest counter: four counts per cycle at 1 GHz */
+#define MAX_COUNT_HZ	4000000000ull
+/* of the first counter, which is the slowest one by COUNTERS */
+#define WORK_PER_US	((u32)(MAX_COUNT_HZ / COUNTERS / USEC_PER_SEC))
+#define PIECE_US	10000
 
 struct skeleton {
 	struct drm_device drm;
 	u32 reg[COUNTERS];	/* the hardware */
+	struct mutex engine;	/* it does one piece of work at a time */
 	struct drm_perfctr *pc;
 	struct drm_perfctr_source source;
 	u32 last[COUNTERS];	/* registers at the last collection */
@@ -156,23 +164,29 @@ static ssize_t work_store(struct device *dev, struct device_attribute *attribute
 			  size_t length)
 {
 	struct skeleton *skeleton = dev_get_drvdata(dev);
-	u32 amount;
-	int err = kstrtou32(text, 0, &amount);
+	u32 amount, piece, us;
+	int err = kstrtou32(text, 0, &amount) ?: mutex_lock_interruptible(&skeleton->engine);
 
 	if (err)
 		return err;
-	/* nothing can see that a counter wrapped twice between two collections */
-	if (amount > U32_MAX / COUNTERS)
-		return -ERANGE;
 	err = pm_runtime_resume_and_get(dev);
 	if (err)
-		return err;
-	/* the second one is twice as fast */
-	for (int i = 0; i < COUNTERS; i++)
-		skeleton->reg[i] += amount * (i + 1);
+		goto unlock;
+	/* it takes its time, as no counter may be faster than MAX_COUNT_HZ */
+	for (; amount && !err; amount -= piece) {
+		piece = min(amount, PIECE_US * WORK_PER_US);
+		us = DIV_ROUND_UP(piece, WORK_PER_US);
+		usleep_range(us, us + PIECE_US / 10);
+		/* the second counter is twice as fast as the first one */
+		for (int i = 0; i < COUNTERS; i++)
+			skeleton->reg[i] += piece * (i + 1);
+		err = signal_pending(current) ? -EINTR : 0;
+	}
 	pm_runtime_mark_last_busy(dev);
 	pm_runtime_put_autosuspend(dev);
-	return length;
+unlock:
+	mutex_unlock(&skeleton->engine);
+	return err ?: length;
 }
 static DEVICE_ATTR_WO(work);
 
@@ -181,9 +195,11 @@ static ssize_t reset_store(struct device *dev, struct device_attribute *attribut
 {
 	struct skeleton *skeleton = dev_get_drvdata(dev);
 
+	mutex_lock(&skeleton->engine);
 	drm_perfctr_pre_reset(skeleton->pc);
 	memset(skeleton->reg, 0, sizeof(skeleton->reg));
 	drm_perfctr_post_reset(skeleton->pc);
+	mutex_unlock(&skeleton->engine);
 	return length;
 }
 static DEVICE_ATTR_WO(reset);
@@ -212,6 +228,7 @@ static int skeleton_probe(struct platform_device *pdev)
 	if (IS_ERR(skeleton))
 		return PTR_ERR(skeleton);
 	platform_set_drvdata(pdev, skeleton);
+	mutex_init(&skeleton->engine);
 	skeleton->pc = drmm_perfctr_create(&skeleton->drm, &config);
 	if (IS_ERR(skeleton->pc))
 		return PTR_ERR(skeleton->pc);

@@ -528,6 +528,13 @@ void command_amounts_add(struct command_amount *amounts, const struct drm_vsoc_c
 	}
 }
 
+static void list_names(const char *field, const char *const *names, size_t count)
+{
+	printf("%s=", field);
+	for (size_t i = 0; i < count; i++)
+		printf("%s%s", i ? "|" : "", names[i]);
+}
+
 void command_help(void)
 {
 	char fields[256];
@@ -536,4 +543,8 @@ void command_help(void)
 		list_fields(&kinds[i], fields, sizeof(fields));
 		printf("  %-8s %s\n", kinds[i].name, fields);
 	}
+	printf("\n");
+	list_names("initiator", initiators, ARRAY_SIZE(initiators));
+	list_names(", home", homes, ARRAY_SIZE(homes));
+	printf("\n");
 }

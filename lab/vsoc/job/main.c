@@ -74,7 +74,7 @@ static const char usage_options[] =
 	"      --fd N            use the open DRM file N; samples name sessions of its device\n"
 	"  -f, --file FILE       read jobs from FILE, - for standard input\n"
 	"  -r, --repeat N        all that many times\n"
-	"  -D, --duration TIME   repeat until TIME is over\n"
+	"  -D, --duration TIME   repeat until TIME is over, then wait for what is queued\n"
 	"      --random N        N random jobs; --seed S (default 1) repeats them exactly\n"
 	"      --demo            a load that breathes, until interrupted or --duration\n"
 	"  -c, --contexts N      spread jobs over N contexts\n"

@@ -48,6 +48,20 @@ TEST("commands of a job are read")
 	job_free(&job);
 }
 
+TEST("the help names values that have names")
+{
+	FILE *real = stdout;
+	char *text = NULL;
+	size_t size;
+
+	stdout = open_memstream(&text, &size);
+	command_help();
+	fclose(stdout);
+	stdout = real;
+	CHECK(strstr(text, "initiator=gpu|cpu|noncpu|remote, home=cmem|gmem|"));
+	free(text);
+}
+
 static int listing(const char *text, int64_t n, struct listing *listing, char *error)
 {
 	struct listing_parameter parameter = { .name = "N", .value = n };

@@ -107,6 +107,7 @@ static inline void host_lose_block(struct host_source *hs, unsigned int block, u
 struct host_driver {
 	const char *name;
 	bool by_name; /* counting harms others: never a device that was not named */
+	const char *lacking; /* what a driver of this name without counters needs; optional */
 	/*
 	 * Fill in host->config and add the sources, without waking the device.
 	 * Return: 0; -ENOTTY no counters; another errno, the context has the reason.

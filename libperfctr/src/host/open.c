@@ -54,9 +54,11 @@ static int try_interfaces(struct perfctr_ctx *ctx, int error, struct perfctr_dev
 	if (!error)
 		error = perfctr_device_from_link(ctx, link, data, of_core->path, name, &of_driver);
 	if (error == -ENOTTY)
-		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters",
+		perfctr_fail(ctx, error, "%s: the driver%s%s offers no performance counters%s%s",
 			     *of_core->path ? of_core->path : "this DRM file",
-			     *of_core->driver ? " " : "", of_core->driver);
+			     *of_core->driver ? " " : "", of_core->driver,
+			     driver && driver->lacking ? ": it needs " : "",
+			     driver && driver->lacking ? driver->lacking : "");
 	if (error)
 		return error;
 	perfctr_device_unref(of_core);

@@ -522,6 +522,7 @@ static void panthor_remove(struct host *host)
 
 const struct host_driver host_panthor = {
 	.name = "panthor",
+	.lacking = "a patched kernel: kernel/panthor/README.md, On a board",
 	.probe = panthor_probe,
 	.remove = panthor_remove,
 	.frequency_hz = panthor_frequency_hz,

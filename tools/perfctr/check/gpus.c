@@ -22,36 +22,40 @@
 #define PROFILED ENGINES ", while the switch profiling is on, which costs time in each job"
 
 /*
- * @all: what turns on all that the switch "profiling" of the driver has; @own: its own interface
- * for counters, if the core has none of it, which @own_switch turns on, if it has a switch
+ * @all: what turns on all that the switch "profiling" of the driver has; @no_switch: its text on a
+ * kernel that has no such switch; @own: its own interface for counters, if the core has none of
+ * it, which @own_switch turns on, if it has a switch
  */
 static const struct driver {
-	const char *name, *text, *all, *own, *own_switch;
+	const char *name, *text, *all, *own, *own_switch, *no_switch;
 } drivers[] = {
-	{ "amdgpu", ENGINES, NULL, NULL, NULL },
+	{ "amdgpu", ENGINES, NULL, NULL, NULL, NULL },
 	{ "i915", ENGINES "; i915/*/: CAP_PERFMON", NULL, OA("i915", "i915.perf_stream_paranoid"),
-	  NULL },
+	  NULL, NULL },
 	{ "xe", ENGINES ", which are not read while it sleeps; xe_*/*/: CAP_PERFMON", NULL,
-	  OA("xe", "xe.observation_paranoid"), NULL },
+	  OA("xe", "xe.observation_paranoid"), NULL, NULL },
 	{ "panfrost", PROFILED, "1",
 	  "blocks by unstable ioctls of the driver: any user of its node, one program at a time; "
 	  "the GPU does not sleep while one counts, and a reset loses the last second",
-	  "/sys/module/panfrost/parameters/unstable_ioctls" },
+	  "/sys/module/panfrost/parameters/unstable_ioctls",
+	  ENGINES ", if this kernel's panfrost shows them: it has no switch profiling" },
 	{ "panthor", PROFILED, "3",
 	  "blocks by PERF_CONTROL, if the driver has it, as no kernel from kernel.org has: "
 	  "CAP_PERFMON; it may sleep",
-	  NULL },
+	  NULL,
+	  /* 6.12 has neither fdinfo nor the switch, 7.3 has both */
+	  "this kernel's panthor shows no engine times" },
 	{ "v3d", ENGINES "; gpu_stats/*/: any user, the engines' times for all programs", NULL,
 	  "events by the global performance monitor of Linux 7.3 and -d v3d only: root or perfctr "
 	  "serve, as programs with monitors of their own hang meanwhile",
-	  NULL },
+	  NULL, NULL },
 	{ "msm", ENGINES, NULL,
 	  "blocks by streams of the driver, which it has from Linux 7.3 on: CAP_PERFMON, one "
 	  "program at a time; it may sleep",
-	  NULL },
-	{ "nouveau", "nothing: the driver shows no engine times", NULL, NULL, NULL },
+	  NULL, NULL },
+	{ "nouveau", "nothing: the driver shows no engine times", NULL, NULL, NULL, NULL },
 	/* any other */
-	{ "", ENGINES ", if the driver shows them", NULL, NULL, NULL },
+	{ "", ENGINES ", if the driver shows them", NULL, NULL, NULL, NULL },
 };
 
 static bool read_line(const char *path, char *text, size_t size)
@@ -147,7 +151,7 @@ static void visit_card(struct perfctr_ctx *ctx, struct perfctr_device *device, c
 {
 	char folder[256], path[512], driver[64], place[64], more[512] = "", text[1024], fix[256];
 	char blocks[320], own_fix[128];
-	const char *first_fix;
+	const char *first_fix, *engines;
 	const struct driver *d = drivers;
 
 	snprintf(folder, sizeof(folder), DRM_CLASS "/%.64s/device", name);
@@ -161,9 +165,10 @@ static void visit_card(struct perfctr_ctx *ctx, struct perfctr_device *device, c
 		add_amdgpu(ctx, device, place, more, sizeof(more));
 	snprintf(path, sizeof(path), "/sys/bus/platform/drivers/%s/%s/profiling", driver, place);
 	snprintf(fix, sizeof(fix), "echo %s | sudo tee %.200s", d->all ? d->all : "", path);
+	engines = d->no_switch && access(path, F_OK) ? d->no_switch : d->text;
 	first_fix = describe_blocks(d, driver, blocks, sizeof(blocks), own_fix, sizeof(own_fix));
 	snprintf(text, sizeof(text), "%s, %s%s: %s%s%s", place, driver,
-		 is_asleep(folder) ? ", asleep" : "", blocks, d->text, more);
+		 is_asleep(folder) ? ", asleep" : "", blocks, engines, more);
 	if (!first_fix && d->all && read_line(path, more, sizeof(more)) && strcmp(more, d->all))
 		first_fix = fix;
 	fn(arg, *blocks || strncmp(d->text, "nothing", 7) != 0, first_fix, text);
