@@ -603,51 +603,30 @@ static int compare_events(struct groups *g)
 	return !error && g->options->sort ? sort(g) : error;
 }
 
-static int write_result(struct groups *g)
+int groups_compare(struct groups *g, int *damage)
 {
-	struct output output;
-	int status = output_open(g->app, g->options->output, &output);
+	int status = read_captures(g, damage);
 
-	if (status)
-		return status;
-	g->out = output.stream;
-	if (g->options->json ? groups_print_json(g) : groups_print_text(g))
-		status = app_failed(g->app, -ENOMEM);
-	return output_close(g->app, &output, status);
+	return !status && compare_events(g) ? app_failed(g->app, -ENOMEM) : status;
 }
 
-int diff_groups(struct app *app, struct diff_options *options)
+void groups_free(struct groups *g)
 {
-	struct groups g = { .app = app, .options = options };
-	int damage =
-		options->sides[0].has_left_out || options->sides[1].has_left_out ? EXIT_FAILED : 0;
-	int status = read_captures(&g, &damage);
-
-	if (!status && compare_events(&g)) {
-		app_error(app, "out of memory");
-		status = EXIT_FAILED;
+	for (size_t n = 0; n < g->group_count; n++)
+		free(g->groups[n].name);
+	for (size_t n = 0; n < g->event_count; n++) {
+		free(g->events[n].numbers);
+		free(g->events[n].p);
+		free(g->events[n].mark);
+		free(g->events[n].name);
 	}
-	if (!status)
-		status = write_result(&g);
-	if (!status)
-		status = damage;
-	if (!status && g.exceeds)
-		status = EXIT_DIFFERS;
-	for (size_t n = 0; n < g.group_count; n++)
-		free(g.groups[n].name);
-	for (size_t n = 0; n < g.event_count; n++) {
-		free(g.events[n].numbers);
-		free(g.events[n].p);
-		free(g.events[n].mark);
-		free(g.events[n].name);
-	}
-	free(g.groups);
-	free(g.events);
-	table_free(&g.group_table);
-	table_free(&g.event_table);
-	free(g.group_of);
-	free(g.least);
-	free(g.levels);
-	free(g.order);
-	return status;
+	free(g->groups);
+	free(g->events);
+	table_free(&g->group_table);
+	table_free(&g->event_table);
+	free(g->group_of);
+	free(g->least);
+	free(g->levels);
+	free(g->order);
+	*g = (struct groups){ 0 };
 }

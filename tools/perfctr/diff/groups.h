@@ -77,6 +77,11 @@ typedef int (*comparison_fn)(void *data, const struct comparison *comparison);
 /* Walk through the comparisons by event and group, or with --sort by change. Return: as @fn. */
 int groups_each(const struct groups *g, comparison_fn fn, void *data);
 
-/* Print what was compared. Return: 0 or a negative errno. */
-int groups_print_text(struct groups *g);
-int groups_print_json(struct groups *g);
+/*
+ * Read all captures, one after the other, and compare them.
+ * @g: with app and options; the caller frees it in any case; @damage: set to EXIT_FAILED if a part
+ * could not be read.
+ * Return: 0 or an exit status, the message was printed.
+ */
+int groups_compare(struct groups *g, int *damage);
+void groups_free(struct groups *g);

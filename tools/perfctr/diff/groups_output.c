@@ -2,6 +2,7 @@
 /* What diff prints of groups: a table, marks beside each other, or JSON. */
 #include "groups.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -242,7 +243,7 @@ static int print_shown(void *data, const struct comparison *c)
 	return 0;
 }
 
-int groups_print_text(struct groups *g)
+static int print_text(struct groups *g)
 {
 	static const char *const heads[][2] = { { "median A", "median B" },
 						{ "others ", "median " } };
@@ -342,7 +343,7 @@ static int write_change(void *data, const struct comparison *c)
 	return 0;
 }
 
-int groups_print_json(struct groups *g)
+static int print_json(struct groups *g)
 {
 	struct json_stream json = { .to = g->out, .data = g };
 	struct json_object *root = json_object_new_object(), *o;
@@ -367,4 +368,36 @@ int groups_print_json(struct groups *g)
 	error = groups_each(g, write_change, &json);
 	json_stream_end(&json);
 	return error;
+}
+
+/* --- command ------------------------------------------------------------------------- */
+
+static int write_result(struct groups *g)
+{
+	struct output output;
+	int status = output_open(g->app, g->options->output, &output);
+
+	if (status)
+		return status;
+	g->out = output.stream;
+	if (g->options->json ? print_json(g) : print_text(g))
+		status = app_failed(g->app, -ENOMEM);
+	return output_close(g->app, &output, status);
+}
+
+int diff_groups(struct app *app, struct diff_options *options)
+{
+	struct groups g = { .app = app, .options = options };
+	int damage =
+		options->sides[0].has_left_out || options->sides[1].has_left_out ? EXIT_FAILED : 0;
+	int status = groups_compare(&g, &damage);
+
+	if (!status)
+		status = write_result(&g);
+	if (!status)
+		status = damage;
+	if (!status && g.exceeds)
+		status = EXIT_DIFFERS;
+	groups_free(&g);
+	return status;
 }
