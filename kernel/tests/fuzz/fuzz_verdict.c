@@ -27,8 +27,8 @@
 #define CORE_REFERENCES	"/sys/module/drm_perfctr/refcnt"
 #define RUNTIME_STATUS	"/sys/bus/platform/devices/vsoc.0/power/runtime_status"
 #define RUNTIME_CONTROL	"/sys/bus/platform/devices/vsoc.0/power/control"
-/* share of ioctls that succeed in a run that is long enough */
-#define LEAST_OK_PERMILLE 200
+/* share of ioctls that succeed in a run that is long enough: half of what it is */
+#define LEAST_OK_PERMILLE 100
 #define LEAST_OPS	5000
 
 static unsigned int passed, failed;
