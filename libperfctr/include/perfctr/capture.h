@@ -432,8 +432,8 @@ int perfctr_capture_sample(struct perfctr_capture_reader *reader,
  * last
  * @anchor: filled on success
  *
- * Return: 0; -EBADMSG impossible times; -ERANGE it lies before the one before it, or has no time on
- * the clock of samples: leave it out.
+ * Return: 0; -EBADMSG impossible times; -ERANGE its time is earlier than the last anchor's, or it
+ * has none on the clock of samples: leave it out.
  */
 int perfctr_capture_anchor(struct perfctr_capture_reader *reader,
 			   const struct perfctr_capture_record *record,

@@ -8,6 +8,7 @@
 enum {
 	MOST_MARKS = 1000000,
 	MAX_OPEN = 1024, /* phases and kinds of frames that are searched for a beginning */
+	ANY_LEVEL = -1,
 };
 
 struct mark {
@@ -132,31 +133,12 @@ static int likeness_of(const struct mark *a, const struct mark *b)
 	return a->is.pid != b->is.pid ? 1 : a->is.tid != b->is.tid ? 2 : 3;
 }
 
-/* The latest of the same thread, else of the same process, else of the capture. */
-static size_t find_open(const struct perfctr_marks *marks, const struct open_marks *open,
-			const struct mark *mark)
-{
-	size_t found = open->count;
-	int best = mark->level ? mark->level - 1 : 0;
-
-	for (size_t n = open->count; n-- && best < 3;) {
-		const struct mark *m = &marks->all[open->all[n]];
-		const int likeness = likeness_of(m, mark);
-
-		if (likeness > best && m->level == mark->level && !strcmp(m->name, mark->name)) {
-			best = likeness;
-			found = n;
-		}
-	}
-	return found;
-}
-
 /*
- * The open mark of a kind of frames, the latest as alike as possible. @least: how alike; @level: of
- * the mark; 0: of any.
+ * The open mark of that name, the latest as alike as possible.
+ * @least: how alike; @level: that it has, 0 for phases; ANY_LEVEL: any
  */
-static size_t find_frame(const struct perfctr_marks *marks, const struct open_marks *open,
-			 const struct mark *mark, int least, int level)
+static size_t find_open(const struct perfctr_marks *marks, const struct open_marks *open,
+			const struct mark *mark, int least, int level)
 {
 	size_t found = open->count;
 	int best = least - 1;
@@ -165,7 +147,7 @@ static size_t find_frame(const struct perfctr_marks *marks, const struct open_ma
 		const struct mark *m = &marks->all[open->all[n]];
 		const int likeness = likeness_of(m, mark);
 
-		if (likeness > best && (!level || m->level == level) &&
+		if (likeness > best && (level == ANY_LEVEL || m->level == level) &&
 		    !strcmp(m->name, mark->name)) {
 			best = likeness;
 			found = n;
@@ -234,13 +216,15 @@ static void match(struct perfctr_marks *marks, uint64_t start_ns, uint64_t end_n
 
 		if (m->is.kind == PERFCTR_MARK_POINT)
 			continue;
-		begin = m->is.kind == PERFCTR_MARK_BEGIN ? open->count : find_open(marks, open, m);
+		begin = m->is.kind == PERFCTR_MARK_BEGIN ?
+				open->count :
+				find_open(marks, open, m, m->level ? m->level : 1, m->level);
 		/* the first mark of a thread's frames may be another thread's only one */
 		if (m->is.kind == PERFCTR_MARK_FRAME && m->level == 3 && begin == open->count)
-			begin = find_frame(marks, open, m, 2, 2);
+			begin = find_open(marks, open, m, 2, 2);
 		/* no frame begins with the last mark of its kind */
 		if (m->is.kind == PERFCTR_MARK_END && begin == open->count)
-			frame = find_frame(marks, &frames, m, 1, 0);
+			frame = find_open(marks, &frames, m, 1, ANY_LEVEL);
 		if (begin < open->count) {
 			marks->all[open->all[begin]].is.end_ns = m->is.start_ns;
 			marks->all[open->all[begin]].is.is_open = false;
