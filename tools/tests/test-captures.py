@@ -47,7 +47,7 @@ class Tools:
 
 
 def run(*words, status=0, stdin=None):
-    check(harness.jsonschema, "python3-jsonschema is missing: nothing compares JSON with the schema")
+    check(harness.jsonschema, "python3-jsonschema is missing: no JSON is compared with the schema")
     return harness.run(Tools.perfctr, *words, status=status, text=False, input=stdin)
 
 
