@@ -91,7 +91,7 @@ static void add_wanted(const struct drm_perfctr_session *session,
 
 		if (view->block && view->block->source == source)
 			wanted[(view->block - source->blocks) * DRM_PERFCTR_BLOCK_INFO_SECTIONS +
-			       view->section] |= view->mask;
+			       view->header.section] |= view->header.enable_mask;
 	}
 }
 

@@ -223,9 +223,12 @@ u64 *drm_perfctr_block_totals(struct drm_perfctr_source *source, unsigned int bl
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_totals);
 
-static noinline void report_change(struct drm_perfctr_block *b, u64 seq, u32 states,
-				   const u64 *valid, const u64 *available)
+/* counters that the driver calls valid, but that the set does not have, are not */
+static noinline void report_change(struct drm_perfctr_source *source,
+				   struct drm_perfctr_block *b, u32 states, const u64 *valid)
 {
+	const u64 *available = perfctr_block_available(&b->desc, perfctr_active_set(source->pc));
+	const u64 seq = source->state->seq;
 	unsigned int i;
 
 	drm_perfctr_sticky_set(&b->states, seq, states);
@@ -247,7 +250,6 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 			      u32 states, const u64 *valid)
 {
 	struct drm_perfctr_block *b = &source->blocks[block];
-	const u64 *available = perfctr_block_available(&b->desc, perfctr_active_set(source->pc));
 	unsigned int i, sections = perfctr_block_sections(&b->desc);
 	const struct perfctr_source_state *state = source->state;
 	u64 changed;
@@ -261,9 +263,9 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	/* usually the same as in the last collection */
 	changed = b->states.now ^ states;
 	for (i = 0; i < sections; i++)
-		changed |= b->valid[i].now ^ (valid ? valid[i] & available[i] : 0);
+		changed |= b->valid[i].now ^ (valid ? valid[i] : 0);
 	if (changed)
-		report_change(b, state->seq, states, valid, available);
+		report_change(source, b, states, valid);
 }
 EXPORT_SYMBOL_GPL(drm_perfctr_block_report);
 

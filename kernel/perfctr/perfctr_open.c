@@ -193,7 +193,7 @@ static int lay_out(struct drm_perfctr_session *session, const struct drm_perfctr
 	unsigned int i;
 
 	for (i = 0; i < session->view_count; i++)
-		size += drm_perfctr_view_size(&session->views[i]);
+		size += drm_perfctr_view_complete(&session->views[i]);
 	stride = ALIGN(size, DRM_PERFCTR_SLOT_ALIGN);
 	ring_bytes = stride * open->slots;
 	if (ring_bytes > PERFCTR_MAX_RING_BYTES)

@@ -77,9 +77,10 @@ void drm_perfctr_baseline(struct drm_perfctr_session *session)
 			drm_perfctr_pmu_baseline(view);
 			continue;
 		}
-		drm_perfctr_counters_rebase(view->base, view->totals, view->mask);
+		drm_perfctr_counters_rebase(view->base, view->totals, view->header.enable_mask);
 		if (view->running) {
-			drm_perfctr_counters_rebase(view->base_running, view->running, view->mask);
+			drm_perfctr_counters_rebase(view->base_running, view->running,
+						    view->header.enable_mask);
 			view->base_enabled = view->block->enabled;
 		}
 		view->base_cycles = view_cycles(session->pc, view);
@@ -139,10 +140,10 @@ static __always_inline void *publish_view(struct drm_perfctr_session *session,
 	cycles = view_cycles(session->pc, view);
 	span.states = drm_perfctr_sticky_since(&block->states, sv->base_seq);
 	/* not lost for other sessions, whose next collection may read these counts */
-	if (session->pending.unread_ns && state->incomplete)
+	if (unlikely(session->pending.unread_ns) && state->incomplete)
 		span.states |= DRM_PERFCTR_STATE_LOST;
-	span.valid = perfctr_block_valid(block, view->section, view->set, sv->base_seq,
-					 span.states);
+	span.valid = perfctr_block_valid(block, view->header.section, view->header.set,
+					 sv->base_seq, span.states);
 	span.clock_cycles = cycles - view->base_cycles;
 	span.capture_ns = (block->time_ns ?: state->time_ns) - sample->end_ns;
 	view->base_cycles = cycles;
@@ -219,10 +220,11 @@ bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u6
 		.flags = flags,
 	};
 	const struct perfctr_sink_ops *sink = perfctr_sink_ops(session);
+	const struct perfctr_view *end = session->views + session->view_count;
 	void *slot = drm_perfctr_ring_slot(session->ring);
 	void *at = slot + sizeof(header);
+	struct perfctr_view *view;
 	u32 unread, states = 0;
-	unsigned int i;
 	bool wake;
 
 	lockdep_assert_held(&session->pc->lock);
@@ -230,8 +232,8 @@ bool drm_perfctr_publish_only(struct drm_perfctr_session *session, u32 flags, u6
 	if (unlikely(sink))
 		sink->blocks(session, slot);
 	else
-		for (i = 0; i < session->view_count; i++)
-			at = publish_view(session, &session->views[i], at, &header, &states);
+		for (view = session->views; view < end; view++)
+			at = publish_view(session, view, at, &header, &states);
 	rebase_sources(session);
 	if (states & DRM_PERFCTR_STATE_MULTIPLEXED)
 		header.flags |= DRM_PERFCTR_SAMPLE_MULTIPLEXED;

@@ -14,7 +14,7 @@ static bool already_viewed(const struct drm_perfctr_session *session,
 	unsigned int i;
 
 	for (i = 0; i < session->view_count; i++)
-		if (session->views[i].block == block && session->views[i].section == section)
+		if (session->views[i].block == block && session->views[i].header.section == section)
 			return true;
 	return false;
 }
@@ -63,10 +63,10 @@ static int view_block(struct drm_perfctr_session *session, struct drm_perfctr_bl
 				      block->desc.type, block->desc.index, request->section);
 
 	view->block = block;
-	view->mask = mask;
-	view->section = section;
-	view->set = set;
-	view->format = block->desc.format;
+	view->header.enable_mask = mask;
+	view->header.section = section;
+	view->header.set = set;
+	view->header.format = block->desc.format;
 	view->totals = block->totals + section * DRM_PERFCTR_SECTION_COUNTERS;
 	if (block->running)
 		view->running = block->running + section * DRM_PERFCTR_SECTION_COUNTERS;
@@ -135,7 +135,7 @@ static int alloc_bases(struct drm_perfctr_session *session)
 	u64 *bases;
 
 	for (i = 0; i < session->view_count; i++)
-		counters += hweight64(session->views[i].mask) *
+		counters += hweight64(session->views[i].header.enable_mask) *
 			    (session->views[i].running ? 2 : 1);
 	bases = kvcalloc(counters, sizeof(*bases), PERFCTR_GFP_USER);
 	if (!bases)
@@ -143,11 +143,11 @@ static int alloc_bases(struct drm_perfctr_session *session)
 	session->bases = bases;
 	for (i = 0; i < session->view_count; i++) {
 		session->views[i].base = bases;
-		bases += hweight64(session->views[i].mask);
+		bases += hweight64(session->views[i].header.enable_mask);
 		if (!session->views[i].running)
 			continue;
 		session->views[i].base_running = bases;
-		bases += hweight64(session->views[i].mask);
+		bases += hweight64(session->views[i].header.enable_mask);
 	}
 	return 0;
 }

@@ -132,7 +132,7 @@ static void add_view(struct perfctr_control_sink *sink, struct perfctr_view *vie
 
 	for (i = 0; i < sink->block_count; i++)
 		if (sink->blocks[i].block == view->block)
-			sink->blocks[i].views[view->section] = view;
+			sink->blocks[i].views[view->header.section] = view;
 }
 
 /* finds the place of the session's blocks among all */

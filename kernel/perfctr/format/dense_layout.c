@@ -22,7 +22,7 @@ static_assert((PERFCTR_DENSE_STATES &
 static void emit_section(__le64 *dst, const struct perfctr_view *view, u64 valid)
 {
 	u64 *base = view->base;
-	u64 mask = view->mask;
+	u64 mask = view->header.enable_mask;
 	unsigned int next = 0;
 
 	while (mask) {
@@ -62,7 +62,7 @@ void *drm_perfctr_dense_block(void *dst, const struct perfctr_dense_block *block
 			continue;
 		}
 		emit_section(counters, view, status->valid[i]);
-		header.enable_mask[i] = view->mask & status->valid[i];
+		header.enable_mask[i] = view->header.enable_mask & status->valid[i];
 	}
 	*(struct perfctr_dense_header *)dst = header;
 	return counters;

@@ -50,8 +50,8 @@ void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask)
 }
 
 /* drm_perfctr_counters_emit() where some counters were not measured */
-__le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *totals, u64 mask,
-					u64 valid)
+void drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *totals, u64 mask,
+				     u64 valid)
 {
 	for (; mask; mask &= mask - 1, dst++, base++) {
 		unsigned int i = __ffs64(mask);
@@ -60,15 +60,26 @@ __le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *total
 		*dst = cpu_to_le64(now - *base);
 		*base = now;
 	}
-	return dst;
 }
 
-/* bytes of header, counters and running times in each sample */
-u32 drm_perfctr_view_size(const struct perfctr_view *view)
+/*
+ * Completes the header of a view whose section, set, format, counters and block are known; without
+ * a block, as of perf events, its members are, too. Returns the bytes in each sample.
+ */
+u32 drm_perfctr_view_complete(struct perfctr_view *view)
 {
-	u32 words = hweight64(view->mask);
+	struct drm_perfctr_block_header *header = &view->header;
+	u32 words = hweight64(header->enable_mask);
 
-	if (view->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
+	if (view->block) {
+		header->type = view->block->desc.type;
+		header->index = view->block->desc.index;
+		header->clock = view->block->desc.clock;
+		header->product = view->block->desc.product;
+	}
+	if (header->format & DRM_PERFCTR_FORMAT_RUNNING_TIMES)
 		words *= 2;
-	return drm_perfctr_header_size(view->format) + words * sizeof(u64);
+	header->header_size = drm_perfctr_header_size(header->format);
+	header->size = header->header_size + words * sizeof(u64);
+	return header->size;
 }

@@ -131,8 +131,11 @@ static inline void perfctr_block_info(const struct drm_perfctr_block_desc *desc,
  * The counters that the session requested, and their totals at its last sample.
  */
 struct perfctr_view {
-	/** @mask: counters of the section that are stored. */
-	u64 mask;
+	/**
+	 * @header: what is the same in each sample, see drm_perfctr_view_complete(); states, times,
+	 * cycles and measured counters are zero.
+	 */
+	struct drm_perfctr_block_header header;
 	/** @totals: of the section's 64 counters; of the stored ones for a PMU block. */
 	const u64 *totals;
 	/** @base: totals at the end of the last sample, one per stored counter. */
@@ -151,12 +154,6 @@ struct perfctr_view {
 	struct perfctr_pmu_block *pmu;
 	/** @source: index in the session's list of sources. */
 	unsigned int source;
-	/** @section: first counter is 64 * section. */
-	u16 section;
-	/** @set: counter set. */
-	u8 set;
-	/** @format: enum drm_perfctr_block_format. */
-	u8 format;
 };
 
 /* bytes of a block's common header and of its format's extensions */
@@ -175,20 +172,18 @@ static inline u32 drm_perfctr_header_size(u8 format)
 	return size;
 }
 
-u32 drm_perfctr_view_size(const struct perfctr_view *view);
+u32 drm_perfctr_view_complete(struct perfctr_view *view);
 void drm_perfctr_counters_rebase(u64 *base, const u64 *totals, u64 mask);
-__le64 *drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *totals, u64 mask,
-					u64 valid);
+void drm_perfctr_counters_emit_valid(__le64 *dst, u64 *base, const u64 *totals, u64 mask,
+				     u64 valid);
 
-static inline void perfctr_emit_run(__le64 *__restrict dst, u64 *__restrict base,
-				    const u64 *__restrict totals, unsigned int count)
+static __always_inline void perfctr_emit(__le64 *__restrict dst, u64 *__restrict base,
+					 const u64 *__restrict totals, unsigned int count)
 {
-	/* prefetch: a store that waits for its cache line delays those to @base after it */
-	for (unsigned int i = 0; count > 32 && i < count; i += 8)
-		__builtin_prefetch(dst + i, 1);
-	/* unrolled: the kernel has no vector registers, and the loop itself costs as much again */
+	unsigned int i;
+
 #pragma GCC unroll 8
-	for (unsigned int i = 0; i < count; i++) {
+	for (i = 0; i < count; i++) {
 		dst[i] = cpu_to_le64(totals[i] - base[i]);
 		base[i] = totals[i];
 	}
@@ -204,22 +199,36 @@ static inline void perfctr_emit_run(__le64 *__restrict dst, u64 *__restrict base
  *
  * A counter that was not measured is stored as zero and keeps its base, so that nothing is lost if
  * its total has changed nevertheless.
- *
- * Returns: address after the counters.
  */
-static inline __le64 *drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals,
-						u64 mask, u64 valid)
+static inline void drm_perfctr_counters_emit(__le64 *dst, u64 *base, const u64 *totals,
+					     u64 mask, u64 valid)
 {
-	if (mask & ~valid)
-		return drm_perfctr_counters_emit_valid(dst, base, totals, mask, valid);
+	if (mask & ~valid) {
+		drm_perfctr_counters_emit_valid(dst, base, totals, mask, valid);
+		return;
+	}
 	while (mask) {
 		unsigned int first, count = perfctr_mask_run(&mask, &first);
+		const u64 *from = totals + first;
 
-		perfctr_emit_run(dst, base, totals + first, count);
-		dst += count;
-		base += count;
+		/* the kernel has no vector registers, and a plain loop costs as much again */
+		for (; count >= 8; count -= 8, dst += 8, base += 8, from += 8)
+			perfctr_emit(dst, base, from, 8);
+		if (count & 4) {
+			perfctr_emit(dst, base, from, 4);
+			dst += 4;
+			base += 4;
+			from += 4;
+		}
+		if (count & 2) {
+			perfctr_emit(dst, base, from, 2);
+			dst += 2;
+			base += 2;
+			from += 2;
+		}
+		if (count & 1)
+			perfctr_emit(dst++, base++, from, 1);
 	}
-	return dst;
 }
 
 #endif /* _PERFCTR_BLOCK_H_ */

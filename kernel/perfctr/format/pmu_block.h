@@ -39,7 +39,6 @@ static inline void perfctr_pmu_block_info(struct drm_perfctr_block_info *info)
 struct perfctr_pmu_block {
 	u16 type;
 	u16 index;
-	u16 product;
 	/* for the block's header; cpu is -1 for a sum over several CPUs */
 	struct drm_perfctr_pmu_identity identity;
 	/* description of the PMU's kind, with a reference to its module; NULL: any PMU */

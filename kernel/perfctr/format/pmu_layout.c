@@ -39,23 +39,17 @@ void *drm_perfctr_pmu_layout(void *dst, struct perfctr_view *view,
 		struct drm_perfctr_pmu_identity identity;
 		struct drm_perfctr_block_span span;
 	} header = {
-		.block = {
-			.size = drm_perfctr_view_size(view),
-			.type = pmu->type, .index = pmu->index, .format = view->format,
-			.clock = DRM_PERFCTR_CLOCK_NONE,
-			.states = pmu->states,
-			.enable_mask = view->mask,
-			.capture_ns = drm_perfctr_layout_capture(pmu->time_ns - sample->end_ns),
-			.header_size = sizeof(header), .product = pmu->product,
-		},
+		.block = view->header,
 		.times = { .time_running = U64_MAX },
 		.identity = pmu->identity,
 		.span = { .start_ns = pmu->base_ns, .end_ns = pmu->time_ns },
 	};
 	u64 *counters = dst + sizeof(header);
-	u64 mask = view->mask;
+	u64 mask = view->header.enable_mask;
 	unsigned int i;
 
+	header.block.states = pmu->states;
+	header.block.capture_ns = drm_perfctr_layout_capture(pmu->time_ns - sample->end_ns);
 	for (i = 0; i < pmu->count; i++, mask &= mask - 1) {
 		u64 enabled = pmu->enabled[i] - pmu->base_enabled[i];
 		u64 running = pmu->running[i] - pmu->base_running[i];

@@ -126,7 +126,6 @@ static struct perfctr_pmu_block *create_block(const struct drm_perfctr_block_req
 		return NULL;
 	pmu->type = request->type;
 	pmu->index = request->index;
-	pmu->product = kind ? kind->product : DRM_PERFCTR_PRODUCT_PERF_PMU;
 	pmu->identity.config = request->config;
 	pmu->identity.config1 = request->config1;
 	pmu->identity.config2 = request->config2;
@@ -170,9 +169,15 @@ int drm_perfctr_pmu_view(struct drm_perfctr_session *session,
 		return ret;
 	}
 	view->pmu = pmu;
-	view->mask = request->mask;
+	view->header = (struct drm_perfctr_block_header) {
+		.type = pmu->type,
+		.index = pmu->index,
+		.product = kind ? kind->product : DRM_PERFCTR_PRODUCT_PERF_PMU,
+		.format = PERFCTR_PMU_FORMAT,
+		.clock = DRM_PERFCTR_CLOCK_NONE,
+		.enable_mask = request->mask,
+	};
 	view->totals = pmu->totals;
-	view->format = PERFCTR_PMU_FORMAT;
 	session->pmu.present = true;
 	session->view_count++;
 	return 0;

@@ -25,12 +25,12 @@ static u64 sums[VIEWS][64], starts[VIEWS][64];
 
 static unsigned int stored(const struct perfctr_view *view)
 {
-	return hweight64(view->mask);
+	return hweight64(view->header.enable_mask);
 }
 
 static u64 total_of(const struct perfctr_view *view, unsigned int nth)
 {
-	u64 mask = view->mask;
+	u64 mask = view->header.enable_mask;
 
 	while (nth--)
 		mask &= mask - 1;
@@ -56,21 +56,22 @@ static u32 make_views(struct input *in)
 		blocks[v].desc.counters = SECTIONS * 64;
 		blocks[v].enabled = 0;
 		blocks[v].source = &source;
-		view->mask = input_u64(in) ?: 1;
-		view->section = input_below(in, SECTIONS);
+		view->header.enable_mask = input_u64(in) ?: 1;
+		view->header.section = input_below(in, SECTIONS);
 		view->base = bases[v];
 		view->block = &blocks[v];
-		view->totals = totals[v] + view->section * 64;
+		view->totals = totals[v] + view->header.section * 64;
 	}
-	last->format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
-	last->running = running + last->section * 64;
+	last->header.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES;
+	last->running = running + last->header.section * 64;
 	last->base_running = base_running;
 
 	for (v = 0; v < VIEWS; v++) {
-		drm_perfctr_counters_rebase(views[v].base, views[v].totals, views[v].mask);
+		drm_perfctr_counters_rebase(views[v].base, views[v].totals,
+					    views[v].header.enable_mask);
 		for (i = 0; i < stored(&views[v]); i++)
 			starts[v][i] = total_of(&views[v], i);
-		bytes += drm_perfctr_view_size(&views[v]);
+		bytes += drm_perfctr_view_complete(&views[v]);
 	}
 	return bytes;
 }
@@ -88,9 +89,11 @@ static void check_sample(const u8 *slot, u32 bytes, u64 seq)
 		const struct drm_perfctr_block_header *b = (const void *)at;
 		const u64 *values = (const u64 *)(at + b->header_size);
 
-		require(b->enable_mask == views[v].mask && b->format == views[v].format);
+		require(b->enable_mask == views[v].header.enable_mask);
+		require(b->format == views[v].header.format);
 		require(!(b->valid_mask & ~b->enable_mask));
-		require(b->size == drm_perfctr_view_size(&views[v]));
+		require(b->size == b->header_size + stored(&views[v]) * sizeof(u64) *
+				   (views[v].running ? 2 : 1));
 		for (i = 0; i < stored(&views[v]); i++)
 			sums[v][i] += values[i];
 		at += b->size;

@@ -105,8 +105,11 @@ TEST(block_bytes_are_as_documented)
 		},
 	};
 	struct perfctr_view view = {
-		.mask = BIT_ULL(3) | BIT_ULL(63), .totals = totals + 64, .base = base,
-		.block = &block, .section = 1, .set = DRM_PERFCTR_SET_SECONDARY,
+		.header = {
+			.enable_mask = BIT_ULL(3) | BIT_ULL(63), .section = 1,
+			.set = DRM_PERFCTR_SET_SECONDARY,
+		},
+		.totals = totals + 64, .base = base, .block = &block,
 	};
 	struct perfctr_block_status span = {
 		.states = DRM_PERFCTR_STATE_ON, .valid = BIT_ULL(63) | BIT_ULL(5),
@@ -120,7 +123,7 @@ TEST(block_bytes_are_as_documented)
 
 	totals[64 + 3] = 9;
 	totals[64 + 63] = 11;
-	check_eq(drm_perfctr_view_size(&view), 48 + 16);
+	check_eq(drm_perfctr_view_complete(&view), 48 + 16);
 	check(drm_perfctr_layout_block(&out, &view, &span) == &out.behind);
 	check_eq(out.behind, 0x1234);
 	check_eq(out.header.size, 64);
@@ -134,7 +137,7 @@ TEST(block_bytes_are_as_documented)
 	check_eq(out.header.product, DRM_VSOC_PRODUCT_CSF);
 	check_eq(out.header.states, DRM_PERFCTR_STATE_ON);
 	check_eq(out.header.clock_cycles, 77);
-	check_eq(out.header.enable_mask, view.mask);
+	check_eq(out.header.enable_mask, view.header.enable_mask);
 	/* only enabled counters are valid */
 	check_eq(out.header.valid_mask, BIT_ULL(63));
 	check_eq((u32)out.header.capture_ns, (u32)S32_MIN);
@@ -153,9 +156,12 @@ TEST(multiplexed_counters_come_with_their_times)
 		.enabled = 5000,
 	};
 	struct perfctr_view view = {
-		.mask = BIT_ULL(4) | BIT_ULL(9), .totals = totals, .base = base, .block = &block,
+		.header = {
+			.enable_mask = BIT_ULL(4) | BIT_ULL(9),
+			.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES,
+		},
+		.totals = totals, .base = base, .block = &block,
 		.running = running, .base_running = base_running, .base_enabled = 4000,
-		.format = DRM_PERFCTR_FORMAT_RUNNING_TIMES,
 	};
 	struct perfctr_block_status span = { .states = DRM_PERFCTR_STATE_ON, .valid = BIT_ULL(4) };
 	struct {
@@ -166,7 +172,7 @@ TEST(multiplexed_counters_come_with_their_times)
 
 	totals[4] = 7;
 	running[4] = 1000;
-	check_eq(drm_perfctr_view_size(&view), 64 + 32);
+	check_eq(drm_perfctr_view_complete(&view), 64 + 32);
 	check(drm_perfctr_layout_block(&out, &view, &span) == &out.behind);
 	check_eq(out.behind, 0x1234);
 	check_eq(out.header.header_size, 64);
@@ -187,7 +193,9 @@ TEST(multiplexed_counters_come_with_their_times)
 	running[4] += 300;
 	running[9] += 300;
 	totals[9] = 3;
-	span = (struct perfctr_block_status){ .states = DRM_PERFCTR_STATE_ON, .valid = view.mask };
+	span = (struct perfctr_block_status){
+		.states = DRM_PERFCTR_STATE_ON, .valid = view.header.enable_mask,
+	};
 	drm_perfctr_layout_block(&out, &view, &span);
 	check_eq(out.span.time_enabled, 300);
 	check_eq(out.span.time_running, 300);
@@ -208,14 +216,17 @@ TEST(pmu_block_reports_multiplexing)
 			.config = 0xc0, .config1 = 0xc1, .config2 = 0xc2, .pmu_type = 42,
 			.cpu = -1, .pmu_name = "nvidia_ucf_pmu_1",
 		},
-		.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF, .index = 1,
-		.product = DRM_PERFCTR_TEGRA410_PRODUCT, .base_ns = 300, .time_ns = 900,
+		.base_ns = 300, .time_ns = 900,
 		.count = 3, .totals = totals, .enabled = enabled,
 		.running = running, .base_enabled = base_enabled, .base_running = base_running,
 	};
 	struct perfctr_view view = {
-		.mask = 0x7, .totals = totals, .base = base, .pmu = &pmu,
-		.format = PERFCTR_PMU_FORMAT,
+		.header = {
+			.type = DRM_PERFCTR_TEGRA410_BLOCK_UCF, .index = 1,
+			.product = DRM_PERFCTR_TEGRA410_PRODUCT, .format = PERFCTR_PMU_FORMAT,
+			.clock = DRM_PERFCTR_CLOCK_NONE, .enable_mask = 0x7,
+		},
+		.totals = totals, .base = base, .pmu = &pmu,
 	};
 	struct {
 		struct drm_perfctr_block_header header;
@@ -228,7 +239,7 @@ TEST(pmu_block_reports_multiplexing)
 	struct drm_perfctr_sample_header sample = { .start_ns = 400, .end_ns = 1000 };
 	u32 states = 0;
 
-	check_eq(drm_perfctr_view_size(&view), sizeof(out));
+	check_eq(drm_perfctr_view_complete(&view), sizeof(out));
 	check(drm_perfctr_pmu_layout(&out, &view, &sample, &states) == &out + 1);
 	check_eq(out.header.size, sizeof(out));
 	check_eq(out.header.header_size, 144);

@@ -53,15 +53,17 @@ TEST(dense_blocks_have_all_positions)
 			totals[i] = random_u64(&random);
 		memcpy(began, totals, sizeof(began));
 		for (s = 0; s < sections; s++) {
+			const u64 mask = masks[random_below(&random, ARRAY_SIZE(masks))];
+
 			views[s] = (struct perfctr_view) {
-				.mask = masks[random_below(&random, ARRAY_SIZE(masks))],
-				.totals = totals + s * SECTION, .base = base[s],
-				.block = &block, .section = s,
+				.header = { .enable_mask = mask, .section = s },
+				.totals = totals + s * SECTION, .base = base[s], .block = &block,
 			};
 			if (random_below(&random, 8))
 				dense.views[s] = &views[s];
 			status.valid[s] = random_below(&random, 2) ? U64_MAX : random_u64(&random);
-			drm_perfctr_counters_rebase(base[s], views[s].totals, views[s].mask);
+			drm_perfctr_counters_rebase(base[s], views[s].totals,
+						    views[s].header.enable_mask);
 		}
 		for (i = 0; i < 2 * SECTION; i++)
 			totals[i] += random_below(&random, 1000);
@@ -78,10 +80,12 @@ TEST(dense_blocks_have_all_positions)
 			check_eq(out.pad[i], 0);
 		for (s = 0; s < 2; s++)
 			check_eq(out.enable[s],
-				 dense.views[s] ? views[s].mask & status.valid[s] : 0);
+				 dense.views[s] ? views[s].header.enable_mask & status.valid[s] :
+						  0);
 		for (i = 0; i < sections * SECTION; i++) {
 			const u64 bit = BIT_ULL(i % SECTION);
-			bool measured = dense.views[i / SECTION] && views[i / SECTION].mask & bit &&
+			bool measured = dense.views[i / SECTION] &&
+					views[i / SECTION].header.enable_mask & bit &&
 					status.valid[i / SECTION] & bit;
 
 			check_eq(out.counters[i], measured ? counts_since(began[i], i) : 0);

@@ -67,10 +67,11 @@ int sessions_create(unsigned int count)
 
 		drm_perfctr_ring_init(&s->ring, (char *)memory + i * ring_bytes, &s->control,
 				      &layout);
-		s->view.mask = U64_MAX;
+		s->view.header.enable_mask = U64_MAX;
 		s->view.totals = totals;
 		s->view.base = s->base;
 		s->view.block = &block;
+		drm_perfctr_view_complete(&s->view);
 	}
 	return 1;
 }

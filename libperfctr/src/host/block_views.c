@@ -41,9 +41,9 @@ static unsigned int span_of(struct host_views *views, struct host_source *source
 
 static void add_times(struct perfctr_view *view)
 {
-	view->format |= DRM_PERFCTR_FORMAT_RUNNING_TIMES;
-	view->running = view->block->running + view->section * DRM_PERFCTR_SECTION_COUNTERS;
-	view->base_running = view->base + hweight64(view->mask);
+	view->header.format |= DRM_PERFCTR_FORMAT_RUNNING_TIMES;
+	view->running = view->block->running + view->header.section * DRM_PERFCTR_SECTION_COUNTERS;
+	view->base_running = view->base + hweight64(view->header.enable_mask);
 }
 
 static int add_block(struct host_views *views, struct drm_perfctr_block *block,
@@ -62,15 +62,15 @@ static int add_block(struct host_views *views, struct drm_perfctr_block *block,
 		return 0;
 	for (size_t n = 0; n < views->count; n++)
 		if (views->blocks[n].view.block == block &&
-		    views->blocks[n].view.section == r->section)
+		    views->blocks[n].view.header.section == r->section)
 			return -EEXIST;
 	*b = (struct host_block){
 		.words = calloc(2 * count, sizeof(*b->words)),
 		.view = { .block = block,
-			  .mask = mask,
-			  .section = r->section,
-			  .set = r->set,
-			  .format = block->desc.format,
+			  .header = { .section = (u8)r->section,
+				      .format = block->desc.format,
+				      .set = r->set,
+				      .enable_mask = mask },
 			  .totals = block->totals + r->section * DRM_PERFCTR_SECTION_COUNTERS,
 			  .source = span_of(views, host_source_of(block->source)) },
 	};
@@ -108,7 +108,7 @@ static unsigned int wanted_of(const struct host_views *views, const struct drm_p
 
 	for (size_t n = 0; n < views->count; n++)
 		if (views->blocks[n].view.block == block)
-			count += hweight64(views->blocks[n].view.mask);
+			count += hweight64(views->blocks[n].view.header.enable_mask);
 	return count;
 }
 
@@ -160,9 +160,10 @@ void host_views_begin(struct host_views *views)
 
 		if (view->pmu)
 			continue;
-		drm_perfctr_counters_rebase(view->base, view->totals, view->mask);
+		drm_perfctr_counters_rebase(view->base, view->totals, view->header.enable_mask);
 		if (view->running) {
-			drm_perfctr_counters_rebase(view->base_running, view->running, view->mask);
+			drm_perfctr_counters_rebase(view->base_running, view->running,
+						    view->header.enable_mask);
 			view->base_enabled = view->block->enabled;
 		}
 		view->base_cycles = view_cycles(views, view);
@@ -190,8 +191,8 @@ void *host_views_publish(struct host_views *views, struct host_block *b, void *a
 	};
 	u64 lost_ns;
 
-	status.valid =
-		perfctr_block_valid(block, view->section, view->set, span->seq, status.states);
+	status.valid = perfctr_block_valid(block, view->header.section, view->header.set, span->seq,
+					   status.states);
 	if (views->unread_ns && state->incomplete)
 		status.states |= DRM_PERFCTR_STATE_LOST;
 	view->base_cycles = cycles;

@@ -126,14 +126,17 @@ static int add_pmu_block(struct host_session *s, const struct drm_perfctr_block_
 	int error = words ? 0 : -ENOMEM;
 
 	*b = (struct host_block){
-		.view = { .mask = r->mask,
-			  .section = r->section,
-			  .format = PERFCTR_PMU_FORMAT,
+		.view = { .header = { .type = r->type,
+				      .index = r->index,
+				      .section = (u8)r->section,
+				      .format = PERFCTR_PMU_FORMAT,
+				      .clock = DRM_PERFCTR_CLOCK_NONE,
+				      .enable_mask = r->mask,
+				      .product = product_of_pmu(r->type) },
 			  .pmu = &b->pmu,
 			  .base = words },
 		.pmu = { .type = r->type,
 			 .index = r->index,
-			 .product = product_of_pmu(r->type),
 			 .count = (unsigned int)count,
 			 .identity = { .config = r->config,
 				       .config1 = r->config1,
@@ -184,7 +187,7 @@ static int add_blocks(struct host_session *s, const struct session_setup *setup)
 	for (size_t n = 0; !error && n < views->count; n++) {
 		struct host_block *b = &views->blocks[n];
 
-		s->sample_bytes += drm_perfctr_view_size(&b->view);
+		s->sample_bytes += drm_perfctr_view_complete(&b->view);
 		if (b->view.pmu)
 			memcpy(b->pmu.identity.pmu_name, s->events.counters[b->first].pmu,
 			       DRM_PERFCTR_PMU_NAME_BYTES);

@@ -27,7 +27,7 @@ static u64 collect_events(struct host_session *s, bool starts)
 	for (size_t n = 0; n < s->views.count; n++) {
 		struct host_block *b = &s->views.blocks[n];
 		struct perfctr_pmu_block *pmu = &b->pmu;
-		u64 mask = b->view.mask;
+		u64 mask = b->view.header.enable_mask;
 		unsigned int open_count = 0;
 
 		if (!b->view.pmu)

@@ -57,10 +57,10 @@ static void add_wanted(struct host_source *hs, const struct host_views *views)
 		if (!view->block || view->block->source != &hs->source)
 			continue;
 		word = (size_t)(view->block - hs->source.blocks) * PERFCTR_SECTIONS_MAX +
-		       view->section;
-		t->wanted[word] |= view->mask;
+		       view->header.section;
+		t->wanted[word] |= view->header.enable_mask;
 		if (!view->running)
-			t->exact[word] |= view->mask;
+			t->exact[word] |= view->header.enable_mask;
 	}
 }
 
