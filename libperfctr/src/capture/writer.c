@@ -198,11 +198,14 @@ static int write_parts(struct perfctr_capture_writer *w, unsigned int session, u
 	header.type = htole32(session ? PERFCTR_CAPTURE_OF_SESSION : type);
 	memcpy(to, &header, sizeof(header));
 	to += sizeof(header);
-	memcpy(to, &of, of_bytes);
+	/* most records are samples, and none of them needs more than one copy */
+	if (session)
+		memcpy(to, &of, sizeof(of));
 	memcpy(to + of_bytes, first, first_bytes);
 	if (second_bytes)
 		memcpy(to + of_bytes + first_bytes, second, second_bytes);
-	memset(to + bytes, 0, padded - bytes);
+	if (padded > bytes)
+		memset(to + bytes, 0, padded - bytes);
 	w->used += size;
 	return 0;
 }
