@@ -360,6 +360,24 @@ def impossible_numbers_are_damage():
 
 
 @test
+def metrics_of_unknown_types():
+    """a metric of a type of blocks that only the recorder knew: all commands end well"""
+    unknown = 0x7001
+    name = write("type.cap", cb.HEADER + cb.counter(cb.UNHEARD_OF, unknown, 1, "NEW", "") +
+                 cb.metric(cb.UNHEARD_OF, unknown, "twice", "", "NEW * 2") +
+                 cb.anchor(START, REALTIME) +
+                 cb.record(cb.SAMPLE, cb.sample(0, START, START + MS, [
+                     cb.block(unknown, 0, {1: 21}, product=cb.UNHEARD_OF)])) + cb.status(1))
+    metrics = json.loads(run("report", "-j", name).stdout)["metrics"]
+    check([(m["metric"], m["value"]) for m in metrics] == [(f"metric:type{unknown}.twice", 42)],
+          f"{metrics}")
+    for words in (["report"], ["report", "-A"], ["report", "--svg"], ["report", "--html"],
+                  ["diff", name], *(["export", "-f", f] for f in ("csv", "json"))):
+        run(*words, name)
+    run("export", "-f", "perfetto", "-o", path("type.pftrace"), name)
+
+
+@test
 def layouts_change():
     """samples whose blocks and counters differ: each has its own values, and no others"""
     chance = random.Random(6)
