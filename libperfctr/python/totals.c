@@ -90,15 +90,16 @@ PyObject *metrics_list(struct perfctr_totals *totals, const struct perfctr_selec
 
 	for (size_t n = 0; list && n < perfctr_selection_metric_count(selection); n++) {
 		const struct perfctr_metric_desc *metric = perfctr_selection_metric(selection, n);
-		const char *type = perfctr_block_type_name(metric->block_type);
 		struct perfctr_value value = { .state = PERFCTR_VALUE_NOT_MEASURED };
 		PyObject *dict = PyDict_New();
 		int error = !dict;
+		char type[64];
 
+		perfctr_block_label(metric->block_type, DRM_PERFCTR_INDEX_ALL, type, sizeof(type));
 		perfctr_totals_metric(sums, metric, NULL, &value);
 		error = error ||
 			put(dict, "event",
-			    PyUnicode_FromFormat("metric:%s.%s", type ? type : "", metric->name)) ||
+			    PyUnicode_FromFormat("metric:%s.%s", type, metric->name)) ||
 			put(dict, "value",
 			    number_or_none(value.state == PERFCTR_VALUE_OK ? value.number : NAN)) ||
 			put(dict, "unit", text_new(metric->unit)) ||

@@ -199,6 +199,108 @@ TEST_WITH(begin, end, "totals of a counter stay where they are when others come"
 	perfctr_totals_unref(sum);
 }
 
+/* what a sum is by its definition, of one block or of all */
+struct plain_sum {
+	__extension__ unsigned __int128 sum;
+	uint64_t min, max, last, measured, missed;
+	bool overflow;
+};
+
+static void add_plain(struct plain_sum *p, const uint64_t *values, unsigned int count,
+		      unsigned int missed)
+{
+	uint64_t value = 0;
+
+	for (unsigned int n = 0; n < count; n++)
+		p->overflow |= __builtin_add_overflow(value, values[n], &value);
+	p->missed += missed > 0;
+	if (!count)
+		return;
+	p->min = !p->measured || value < p->min ? value : p->min;
+	p->max = value > p->max ? value : p->max;
+	p->last = value;
+	p->sum += value;
+	p->measured++;
+}
+
+static void compare_plain(const struct perfctr_totals_block *block, const struct plain_sum *sums)
+{
+	const struct perfctr_total *t;
+
+	for (size_t n = 0; (t = perfctr_totals_counter(block, n)); n++) {
+		const struct plain_sum *p = &sums[t->position];
+
+		EQUAL(t->sum, (uint64_t)p->sum);
+		EQUAL(t->overflow, p->overflow || p->sum >> 64);
+		EQUAL(t->min, p->min);
+		EQUAL(t->max, p->max);
+		EQUAL(t->last, p->last);
+		EQUAL(t->measured, p->measured);
+		EQUAL(t->missed, p->missed);
+	}
+}
+
+TEST_WITH(begin, end, "totals are plain sums, of whichever counters")
+{
+	/* groups of counters that are whole, have a part, and none, in any order */
+	static const uint64_t masks[] = { UINT64_MAX, 0xffff, 0xff00ff0f00ff0100, 1, 0, 0x7fff80 };
+	static struct plain_sum blocks[2][64], sums[64];
+	struct perfctr_totals *by_type, *both = totals;
+	uint64_t state = 5;
+
+	/* samples can be added by type only, too */
+	EQUAL(perfctr_totals_sum(totals, &by_type), 0);
+	for (int n = 0; n < 3000; n++) {
+		uint64_t values[2][64], mask[2], valid[2];
+
+		sample_begin(&w)->seq = next_seq++;
+		for (unsigned int b = 0; b < 2; b++) {
+			unsigned int count = 0;
+
+			state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+			mask[b] = masks[(state >> 40) % (sizeof(masks) / sizeof(masks[0]))];
+			valid[b] = state >> 60 ? mask[b] : mask[b] & state;
+			for (uint64_t left = mask[b]; left; left &= left - 1) {
+				state = state * UINT64_C(6364136223846793005) + 1;
+				/* some overflow; what was not measured counts nothing */
+				values[b][count++] = state >> (state % 97 ? 20 : 1);
+			}
+			sample_add_block(&w, DRM_PERFCTR_MALI_BLOCK_SHADER, (uint16_t)b, mask[b],
+					 values[b])
+				->valid_mask = valid[b];
+		}
+		add();
+		totals = by_type;
+		add();
+		totals = both;
+		for (unsigned int bit = 0; bit < 64; bit++) {
+			const uint64_t below = (UINT64_C(1) << bit) - 1;
+			uint64_t measured[2];
+			unsigned int count = 0, missed = 0;
+
+			for (unsigned int b = 0; b < 2; b++) {
+				const bool is_valid = valid[b] >> bit & 1;
+
+				measured[count] =
+					values[b][__builtin_popcountll(mask[b] & below) & 63];
+				add_plain(&blocks[b][bit], &measured[count], is_valid,
+					  (mask[b] & ~valid[b]) >> bit & 1);
+				count += is_valid;
+				missed += (mask[b] & ~valid[b]) >> bit & 1;
+			}
+			add_plain(&sums[bit], measured, count, missed);
+		}
+	}
+	for (size_t n = 0; n < 2; n++) {
+		const struct perfctr_totals_block *block = perfctr_totals_block(totals, n);
+
+		compare_plain(block, blocks[perfctr_totals_block_info(block)->index]);
+	}
+	compare_plain(perfctr_totals_block(perfctr_totals_by_type(totals), 0), sums);
+	compare_plain(perfctr_totals_block(by_type, 0), sums);
+	perfctr_totals_unref(by_type);
+}
+
 TEST_WITH(begin, end, "large counts stay exact")
 {
 	const uint64_t odd = (UINT64_C(1) << 53) + 1;

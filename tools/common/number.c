@@ -213,3 +213,65 @@ char *number_scaled_signed(int64_t value, double scale, char *text, size_t size)
 	number_scaled(without_sign(value), scale, text + sign, size - sign);
 	return text;
 }
+
+/*
+ * The first seven digits, rounded, and the exponent of the first one. A product or quotient with
+ * an exact power of ten, below 10^7, is wrong by 10^-9.
+ * @value: from 10^-9 to below 10^20. Return: false: so close to a tie that this could matter.
+ */
+static bool seven_digits(double value, uint32_t *digits, int *exponent)
+{
+	static const double powers[] = { 1e0,  1e1,  1e2,  1e3,	 1e4,  1e5,  1e6,
+					 1e7,  1e8,  1e9,  1e10, 1e11, 1e12, 1e13,
+					 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20 };
+	double rest;
+	int e = 0;
+
+	while (e < 19 && value >= powers[e + 1])
+		e++;
+	while (value < 1 && e > -9 && value * powers[-e] < 1)
+		e--;
+	value = e > 6 ? value / powers[e - 6] : value * powers[6 - e];
+	*digits = (uint32_t)value;
+	rest = value - *digits;
+	if (fabs(rest - 0.5) < 1e-8)
+		return false;
+	*digits += rest > 0.5;
+	*exponent = e;
+	return *digits >= 1000000 && *digits < 10000000;
+}
+
+size_t number_seven_digits(double value, char *text, size_t size)
+{
+	enum { DIGITS = 7 };
+	char number[DIGITS], *to = text;
+	int exponent, count = DIGITS, whole;
+	uint32_t digits;
+
+	if (size < 16 || !(value >= 1e-9 && value < 1e20) ||
+	    !seven_digits(value, &digits, &exponent))
+		return (size_t)snprintf(text, size, "%.7g", value);
+	for (int n = DIGITS; n--; digits /= 10)
+		number[n] = (char)('0' + digits % 10);
+	while (number[count - 1] == '0')
+		count--;
+	whole = exponent >= DIGITS || exponent < -4 ? 1 : exponent + 1;
+	if (whole <= 0)
+		*to++ = '0';
+	for (int n = 0; n < whole; n++)
+		*to++ = n < count ? number[n] : '0';
+	if (count > whole)
+		*to++ = '.';
+	for (int n = whole; n < 0; n++)
+		*to++ = '0';
+	for (int n = whole < 0 ? 0 : whole; n < count; n++)
+		*to++ = number[n];
+	if (exponent >= DIGITS || exponent < -4) {
+		*to++ = 'e';
+		*to++ = exponent < 0 ? '-' : '+';
+		*to++ = (char)('0' + abs(exponent) / 10);
+		*to++ = (char)('0' + abs(exponent) % 10);
+	}
+	*to = '\0';
+	return (size_t)(to - text);
+}

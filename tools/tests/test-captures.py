@@ -360,6 +360,63 @@ def impossible_numbers_are_damage():
 
 
 @test
+def metrics_of_unknown_types():
+    """a metric of a type of blocks that only the recorder knew: all commands end well"""
+    unknown = 0x7001
+    name = write("type.cap", cb.HEADER + cb.counter(cb.UNHEARD_OF, unknown, 1, "NEW", "") +
+                 cb.metric(cb.UNHEARD_OF, unknown, "twice", "", "NEW * 2") +
+                 cb.anchor(START, REALTIME) +
+                 cb.record(cb.SAMPLE, cb.sample(0, START, START + MS, [
+                     cb.block(unknown, 0, {1: 21}, product=cb.UNHEARD_OF)])) + cb.status(1))
+    metrics = json.loads(run("report", "-j", name).stdout)["metrics"]
+    check([(m["metric"], m["value"]) for m in metrics] == [(f"metric:type{unknown}.twice", 42)],
+          f"{metrics}")
+    for words in (["report"], ["report", "-A"], ["report", "--svg"], ["report", "--html"],
+                  ["diff", name], *(["export", "-f", f] for f in ("csv", "json"))):
+        run(*words, name)
+    run("export", "-f", "perfetto", "-o", path("type.pftrace"), name)
+
+
+@test
+def layouts_change():
+    """samples whose blocks and counters differ: each has its own values, and no others"""
+    chance = random.Random(6)
+    parts = [cb.HEADER] + [cb.counter(cb.UNHEARD_OF, cb.SHADER, n, f"C{n}", "cycles")
+                           for n in range(12)]
+    parts += [cb.metric(cb.UNHEARD_OF, cb.SHADER, "both", "", "C1 + C2"),
+              cb.anchor(START, REALTIME)]
+    samples, last = [], {}
+    for n in range(200):
+        # cores and counters of each: those of the sample before, without its last core, or others
+        if n % 3 == 1 and len(last) > 1:
+            last.popitem()
+        elif n % 3 == 0:
+            last = {core: chance.sample(range(12), chance.randrange(13))
+                    for core in chance.sample(range(4), chance.randrange(1, 5))}
+        sample = {core: {c: chance.randrange(1000) for c in counters}
+                  for core, counters in last.items()}
+        samples.append(sample)
+        parts.append(cb.record(cb.SAMPLE, cb.sample(
+            n, START + n * MS, START + (n + 1) * MS,
+            [cb.block(cb.SHADER, core, counters, product=cb.UNHEARD_OF)
+             for core, counters in sample.items()])))
+    parts.append(cb.status(200))
+    name = write("layouts.cap", b"".join(parts))
+    lines = [json.loads(line) for line in run("export", "-j", name).stdout.splitlines()][1:-1]
+    for line, sample in zip(lines, samples):
+        wanted = {f"shader{core}/C{c}": count
+                  for core, counters in sample.items() for c, count in counters.items()}
+        check(line["counters"] == wanted, f"{line}, wanted {wanted}")
+    rates = {f"shader/C{c}": [sum(core.get(c, 0) for core in s.values()) * 1000 for s in samples
+                               if any(c in core for core in s.values())] for c in range(12)}
+    for event, row in by_event(json.loads(run("report", "-j", name).stdout)["counters"]).items():
+        got = [row[f"sample_{k}"] for k in ("min", "mean", "max")]
+        values = rates[event]
+        check(got == [min(values), got[1], max(values)] and
+              abs(got[1] - sum(values) / len(values)) < 1e-6, f"{event}: {got}")
+
+
+@test
 def exports_are_exact():
     """export csv and json: the same exact integers, no values that were not measured"""
     rows = list(csv.DictReader(io.StringIO(run("export", "-f", "csv",

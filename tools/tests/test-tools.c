@@ -114,6 +114,32 @@ TEST("the fast text of numbers is that of JSON")
 	free(text);
 }
 
+TEST("seven digits are those of printf")
+{
+	static const double some[] = { 0,    -0.0,    -1.5,   NAN,	    INFINITY,  1e-9,
+				       1e20, 1e-5,    1e-4,   9.9999995e-5, 9999999.5, 9999999.4,
+				       1e7,  1.5e300, 5e-324, 0.1,	    123456.75, 1234567.5 };
+	uint64_t state = 7;
+	char text[32], number[32];
+	double value;
+
+	for (size_t n = 0; n < ARRAY_SIZE(some) + 400000; n++) {
+		state = state * UINT64_C(6364136223846793005) + 1442695040888963407;
+		/* ties and what is next to them; powers of ten and what is next to them; others */
+		value = n % 4 == 0 ? (double)(state >> 40) + 0.5 :
+			n % 4 == 1 ? pow(10, (int)(state >> 58) - 20) :
+			n % 4 == 2 ? (double)(state >> 36) / 32 :
+				     ldexp((double)(state >> 11), (int)(state & 127) - 110);
+		if (n & 4)
+			value = nextafter(value, n & 8 ? 1e300 : 0);
+		value = n < ARRAY_SIZE(some) ? some[n] : value;
+		snprintf(number, sizeof(number), "%.7g", value);
+		if (number_seven_digits(value, text, sizeof(text)) != strlen(number) ||
+		    strcmp(text, number))
+			EQUAL_TEXT(text, number);
+	}
+}
+
 TEST("plain text ends at the first byte that is none")
 {
 	unsigned char text[20];

@@ -14,6 +14,17 @@
 
 #include "selection.h"
 
+enum {
+	GROUPS = DRM_PERFCTR_SECTION_COUNTERS / TOTALS_GROUP,
+	ALL_OF_GROUP = (1 << TOTALS_GROUP) - 1,
+};
+
+/* Without the hint each counter of each sample pays for it. */
+static inline bool is_rare(bool is)
+{
+	return __builtin_expect(is, false);
+}
+
 static int totals_alloc(struct perfctr_ctx *ctx, bool by_type, struct perfctr_totals **totals)
 {
 	struct perfctr_totals *t = calloc(1, sizeof(*t));
@@ -161,14 +172,30 @@ static size_t counters_of_group(const struct perfctr_totals_block *b)
 	return b->room < TOTALS_GROUP ? b->room : TOTALS_GROUP;
 }
 
+static size_t group_bytes(const struct perfctr_totals_block *b)
+{
+	return counters_of_group(b) * (sizeof(struct perfctr_total) + 2 * sizeof(uint64_t));
+}
+
+/* Counts of the current sample of a group that is there. */
+static uint64_t *pending_of(const struct perfctr_totals_block *b, unsigned int group)
+{
+	return (uint64_t *)(b->groups[group] + counters_of_group(b));
+}
+
+static uint64_t *pending_ns_of(const struct perfctr_totals_block *b, unsigned int group)
+{
+	return pending_of(b, group) + counters_of_group(b);
+}
+
 /* Return: the memory of a new counter; NULL: there is none. */
 static struct perfctr_total *new_counter(struct perfctr_totals_block *b, unsigned int n)
 {
-	struct totals_counter **group = &b->groups[n / TOTALS_GROUP];
+	struct perfctr_total **group = &b->groups[n / TOTALS_GROUP];
 
 	if (!*group)
-		*group = calloc(counters_of_group(b), sizeof(**group));
-	return *group ? &totals_counter(b, n)->total : NULL;
+		*group = calloc(1, group_bytes(b));
+	return *group ? totals_total(b, n) : NULL;
 }
 
 /* Describe counters that the block did not have before this sample. Return: false: no memory. */
@@ -316,35 +343,74 @@ static bool shift(const struct perfctr_total *t, uint64_t *value)
 	return __builtin_mul_overflow(*value, UINT64_C(1) << t->desc->shift, value);
 }
 
+/* The part of a mask that is of a group, from bit 0 on. */
+static unsigned int mask_of(uint64_t mask, unsigned int group)
+{
+	return mask >> group * TOTALS_GROUP & ALL_OF_GROUP;
+}
+
+/* Add values of a block from @n on to a group. Return: counters that overflow. */
+static unsigned int add_group(uint64_t *pending, const struct perfctr_block *block, unsigned int n)
+{
+	unsigned int overflow = 0;
+
+	for (unsigned int i = 0; i < TOTALS_GROUP; i++)
+		if (is_rare(__builtin_add_overflow(pending[i], perfctr_block_value(block, n + i),
+						   &pending[i])))
+			overflow |= 1u << i;
+	return overflow;
+}
+
+/* The same of some counters of a group, without those that were not measured. @n: moves on. */
+static unsigned int add_some(struct perfctr_totals_block *b, const struct perfctr_block *block,
+			     unsigned int group, unsigned int *n)
+{
+	const unsigned int valid = mask_of(block->valid_mask, group);
+	const unsigned int shifted = mask_of(b->shifted, group);
+	uint64_t *pending = pending_of(b, group);
+	unsigned int overflow = 0;
+
+	for (unsigned int mask = mask_of(block->enable_mask, group); mask; mask &= mask - 1) {
+		const unsigned int i = (unsigned int)__builtin_ctz(mask);
+		uint64_t value = perfctr_block_value(block, (*n)++);
+		bool is_over;
+
+		if (!(valid >> i & 1))
+			continue;
+		is_over = shifted >> i & 1 && shift(&b->groups[group][i], &value);
+		is_over |= __builtin_add_overflow(pending[i], value, &pending[i]);
+		overflow |= (unsigned int)is_over << i;
+	}
+	return overflow;
+}
+
 static void collect_counters(struct perfctr_totals_block *b, const struct perfctr_block *block)
 {
-	const uint64_t valid = block->valid_mask, special = b->shifted | ~valid;
-	uint64_t overflow = 0;
+	const uint64_t enabled = block->enable_mask, valid = block->valid_mask;
+	const uint64_t plain = enabled & valid & ~b->shifted;
 	unsigned int n = 0;
 
-	for (uint64_t mask = block->enable_mask; mask; n++, mask &= mask - 1) {
-		const unsigned int bit = (unsigned int)__builtin_ctzll(mask);
-		struct totals_counter *c = totals_counter(b, bit);
-		uint64_t value = perfctr_block_value(block, n);
+	for (unsigned int g = 0; g < GROUPS && enabled >> g * TOTALS_GROUP; g++) {
+		uint64_t overflow = 0;
 
-		if (special >> bit & 1) {
-			if (!(valid >> bit & 1))
-				continue;
-			if (shift(&c->total, &value))
-				overflow |= UINT64_C(1) << bit;
+		if (mask_of(plain, g) == ALL_OF_GROUP) {
+			overflow = add_group(pending_of(b, g), block, n);
+			n += TOTALS_GROUP;
+		} else if (mask_of(enabled, g)) {
+			overflow = add_some(b, block, g, &n);
 		}
-		/* rare: without the hint each counter pays for it */
-		if (__builtin_expect(__builtin_add_overflow(c->pending, value, &c->pending), 0))
-			overflow |= UINT64_C(1) << bit;
+		b->pending.overflow |= overflow << g * TOTALS_GROUP;
 	}
 	n = 0;
-	for (uint64_t mask = block->running ? block->enable_mask : 0; mask; mask &= mask - 1)
-		totals_counter(b, (unsigned int)__builtin_ctzll(mask))->pending_ns +=
+	for (uint64_t mask = block->running ? enabled : 0; mask; mask &= mask - 1) {
+		const unsigned int bit = (unsigned int)__builtin_ctzll(mask);
+
+		pending_ns_of(b, bit / TOTALS_GROUP)[bit % TOTALS_GROUP] +=
 			perfctr_block_running(block, n++);
+	}
 	b->pending.has_running |= block->running != NULL;
 	b->pending.measured |= valid;
-	b->pending.missed |= block->enable_mask & ~valid;
-	b->pending.overflow |= overflow;
+	b->pending.missed |= enabled & ~valid;
 }
 
 /* Collect a block of a sample in the pending members. Return: false: no memory. */
@@ -377,13 +443,13 @@ static bool collect(const struct perfctr_totals *totals, struct perfctr_totals_b
 
 static void fold_count(struct perfctr_total *t, uint64_t value)
 {
-	if (!t->measured || value < t->min)
+	if (is_rare(value < t->min || !t->measured))
 		t->min = value;
-	if (value > t->max)
+	if (is_rare(value > t->max))
 		t->max = value;
 	t->last = value;
 	t->measured++;
-	if (__builtin_add_overflow(t->sum, value, &t->sum))
+	if (is_rare(__builtin_add_overflow(t->sum, value, &t->sum)))
 		t->overflow = 1;
 }
 
@@ -399,42 +465,46 @@ static void fold_level(struct perfctr_total *t, uint64_t value)
 	t->sum = value;
 }
 
-/* Fold a counter in that is a level, overflows, was not measured, or has a time of its own. */
-static void fold_other(struct perfctr_totals_block *b, unsigned int bit)
+/* Fold a counter in that may be a level, overflow, not be measured, or have a time of its own. */
+static void fold_other(struct perfctr_totals_block *b, unsigned int bit, uint64_t value)
 {
+	uint64_t *pending_ns = &pending_ns_of(b, bit / TOTALS_GROUP)[bit % TOTALS_GROUP];
 	const struct totals_pending *p = &b->pending;
 	const uint64_t one = UINT64_C(1) << bit;
-	struct totals_counter *c = totals_counter(b, bit);
+	struct perfctr_total *t = totals_total(b, bit);
 
 	if (p->measured & b->levels & one)
-		fold_level(&c->total, c->pending);
+		fold_level(t, value);
 	else if (p->measured & one)
-		fold_count(&c->total, c->pending);
-	c->total.overflow |= (p->overflow & ~b->levels & one) != 0;
-	c->total.missed += (p->missed & one) != 0;
-	c->total.running_ns += c->pending_ns;
-	c->pending_ns = 0;
+		fold_count(t, value);
+	t->overflow |= (p->overflow & ~b->levels & one) != 0;
+	t->missed += (p->missed & one) != 0;
+	t->running_ns += *pending_ns;
+	*pending_ns = 0;
 }
 
-/* Fold the counters of a block in, most of which were measured, and only so. */
 static void fold_counters(struct perfctr_totals_block *b)
 {
 	const struct totals_pending *p = &b->pending;
 	const uint64_t all = p->measured | p->missed;
+	/* measured, and only so */
 	const uint64_t plain =
 		p->has_running ? 0 : p->measured & ~(p->missed | p->overflow | b->levels);
 
-	for (unsigned int n = 0; n < DRM_PERFCTR_SECTION_COUNTERS && all >> n; n += TOTALS_GROUP) {
-		struct totals_counter *c = b->groups[n / TOTALS_GROUP];
+	for (unsigned int g = 0; g < GROUPS && all >> g * TOTALS_GROUP; g++) {
+		const bool is_plain = mask_of(plain, g) == ALL_OF_GROUP;
+		uint64_t *pending = is_plain ? pending_of(b, g) : NULL;
 
-		for (unsigned int bit = n; c && bit < n + TOTALS_GROUP && all >> bit; bit++, c++) {
-			if (plain >> bit & 1)
-				fold_count(&c->total, c->pending);
-			else if (all >> bit & 1)
-				fold_other(b, bit);
-			else
-				continue;
-			c->pending = 0;
+		for (unsigned int i = 0; is_plain && i < TOTALS_GROUP; i++) {
+			fold_count(&b->groups[g][i], pending[i]);
+			pending[i] = 0;
+		}
+		for (unsigned int mask = is_plain ? 0 : mask_of(all, g); mask; mask &= mask - 1) {
+			const unsigned int i = (unsigned int)__builtin_ctz(mask);
+
+			pending = pending_of(b, g);
+			fold_other(b, g * TOTALS_GROUP + i, pending[i]);
+			pending[i] = 0;
 		}
 	}
 }
@@ -467,11 +537,9 @@ static void fold_block(struct perfctr_totals_block *b)
 /* Drop what is pending of a part of a sample. */
 static void drop_counters(struct perfctr_totals_block *b)
 {
-	for (uint64_t mask = b->pending.measured | b->pending.missed; mask; mask &= mask - 1) {
-		struct totals_counter *c = totals_counter(b, (unsigned int)__builtin_ctzll(mask));
-
-		c->pending = c->pending_ns = 0;
-	}
+	for (unsigned int g = 0; g < GROUPS; g++)
+		if (b->groups[g])
+			memset(pending_of(b, g), 0, 2 * counters_of_group(b) * sizeof(uint64_t));
 }
 
 /* Take the pending values of a whole sample into the totals, or drop those of a part of one. */
@@ -555,17 +623,25 @@ EXPORT int perfctr_totals_add(struct perfctr_totals *totals, struct perfctr_samp
 	return error;
 }
 
+static void reset_group(const struct perfctr_totals_block *b, struct perfctr_total *group)
+{
+	const struct perfctr_total *end = group + counters_of_group(b);
+
+	for (struct perfctr_total *t = group; t < end; t++) {
+		t->overflow = 0;
+		/* the rest; a compiler would copy what stays, if all was assigned */
+		memset(&t->sum, 0, sizeof(*t) - offsetof(struct perfctr_total, sum));
+	}
+}
+
 EXPORT void perfctr_totals_reset(struct perfctr_totals *totals)
 {
 	for (size_t n = 0; n < totals->block_count; n++) {
 		struct perfctr_totals_block *b = totals->blocks[n];
 
-		for (uint64_t mask = b->mask; mask; mask &= mask - 1) {
-			struct perfctr_total *t =
-				&totals_counter(b, (unsigned int)__builtin_ctzll(mask))->total;
-
-			*t = (struct perfctr_total){ .desc = t->desc, .position = t->position };
-		}
+		for (unsigned int g = 0; g < GROUPS; g++)
+			if (b->groups[g])
+				reset_group(b, b->groups[g]);
 		b->info.states = 0;
 		b->info.clock_cycles = 0;
 		b->info.time_enabled = 0;
@@ -587,7 +663,7 @@ EXPORT const struct perfctr_totals *perfctr_totals_by_type(const struct perfctr_
 /* Return: a block in no totals; NULL: no memory. */
 static struct perfctr_totals_block *copy_block(const struct perfctr_totals_block *from)
 {
-	const size_t bytes = counters_of_group(from) * sizeof(struct totals_counter);
+	const size_t bytes = group_bytes(from);
 	struct perfctr_totals_block *b = malloc(sizeof(*b));
 
 	if (!b)

@@ -7,11 +7,6 @@
 /* counters that have one allocation, which stays where it is */
 #define TOTALS_GROUP 8
 
-struct totals_counter {
-	struct perfctr_total total;
-	uint64_t pending, pending_ns; /* count and time of the current sample, else 0 */
-};
-
 /* what the current sample adds to a block; masks are of counters, as that of the block */
 struct totals_pending {
 	bool is_touched, is_of_other_cpu, has_running;
@@ -35,21 +30,18 @@ struct perfctr_totals_block {
 	struct totals_pending pending;
 	struct perfctr_totals_block *sum; /* of its type, in @sums of the totals; NULL: not known */
 	struct perfctr_totals_block *next; /* added later, its type and index have the same chain */
-	/* counter n is in groups[n / TOTALS_GROUP]; NULL: none of these was seen */
-	struct totals_counter *groups[DRM_PERFCTR_SECTION_COUNTERS / TOTALS_GROUP];
+	/*
+	 * Counter n is in groups[n / TOTALS_GROUP]; NULL: none of these was seen. Behind the
+	 * totals of a group are the counts of the current sample, then their times; else 0.
+	 */
+	struct perfctr_total *groups[DRM_PERFCTR_SECTION_COUNTERS / TOTALS_GROUP];
 };
 
 /* a counter that was seen, or is in the current sample */
-static inline struct totals_counter *totals_counter(const struct perfctr_totals_block *b,
-						    unsigned int n)
+static inline struct perfctr_total *totals_total(const struct perfctr_totals_block *b,
+						 unsigned int n)
 {
 	return &b->groups[n / TOTALS_GROUP][n % TOTALS_GROUP];
-}
-
-static inline const struct perfctr_total *totals_total(const struct perfctr_totals_block *b,
-						       unsigned int n)
-{
-	return &totals_counter(b, n)->total;
 }
 
 /* what a name in a formula stands for, mostly a counter: the sum of its operands */

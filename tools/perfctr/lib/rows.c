@@ -348,7 +348,6 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 		      const struct perfctr_metric_desc *metric,
 		      const struct perfctr_totals_block *block)
 {
-	const char *type = perfctr_block_type_name(metric->block_type);
 	struct perfctr_value value = { 0 };
 	struct names names;
 	struct row *row;
@@ -365,7 +364,12 @@ static int add_metric(struct rows *rows, const struct perfctr_totals *totals,
 	row->flags = value.flags;
 	row->number = value.number;
 	row->elapsed_ns = row->info ? row->info->elapsed_ns : metric_elapsed_ns(totals, metric);
-	copy_text(names.label, sizeof(names.label), row->info ? row->info->label : type);
+	/* of a type that only the capture's library has a name for, too */
+	if (row->info)
+		copy_text(names.label, sizeof(names.label), row->info->label);
+	else
+		perfctr_block_label(metric->block_type, DRM_PERFCTR_INDEX_ALL, names.label,
+				    sizeof(names.label));
 	copy_text(names.counter, sizeof(names.counter), metric->name);
 	snprintf(names.event, sizeof(names.event), "metric:%s.%s", names.label, metric->name);
 	copy_text(names.unit, sizeof(names.unit), metric->unit);

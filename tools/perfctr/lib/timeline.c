@@ -15,9 +15,12 @@ struct cell {
 	struct mean mean;
 };
 
+_Static_assert(sizeof(struct cell) == 64, "a cache line");
+
 struct filler {
 	struct timeline *t;
 	struct cell *cells; /* of each line */
+	size_t *numbers; /* the same, in the values */
 	struct mean *averages; /* the same, over all bins before this one */
 	size_t capacity; /* bins that there is memory for */
 	uint64_t per_bin; /* samples of a bin at most */
@@ -59,10 +62,15 @@ static int allocate_bins(struct filler *f, bool summary)
 	size_t cells = t->line_count * f->capacity;
 
 	t->bins = calloc(f->capacity + 1, sizeof(*t->bins));
-	f->cells = calloc(t->line_count + 1, sizeof(*f->cells));
+	f->cells = aligned_alloc(sizeof(*f->cells), (t->line_count + 1) * sizeof(*f->cells));
+	f->numbers = calloc(t->line_count + 1, sizeof(*f->numbers));
 	f->averages = calloc(t->line_count + 1, sizeof(*f->averages));
-	if (!t->bins || !f->cells || !f->averages)
+	if (!t->bins || !f->cells || !f->numbers || !f->averages)
 		return -ENOMEM;
+	for (size_t n = 0; n < t->line_count; n++) {
+		f->numbers[n] = t->lines[n].number;
+		f->cells[n] = (struct cell){ 0 };
+	}
 	if (summary)
 		return 0;
 	t->memory = malloc((3 * cells + 1) * sizeof(*t->memory));
@@ -179,10 +187,10 @@ static int take_sample(void *data, struct capture_file *file, struct perfctr_sam
 	bin->lost_ns += sample->lost_ns;
 	bin->flags |= sample->flags;
 	for (size_t n = 0; n < t->line_count; n++) {
-		const struct values_item *item = &t->values.items[t->lines[n].number];
+		const struct values_item *item = &t->values.items[f->numbers[n]];
 
 		if (item->is_measured)
-			add_point(&f->cells[n], t->lines[n].is_rate, item);
+			add_point(&f->cells[n], t->values.lines[f->numbers[n]].is_rate, item);
 	}
 	return 0;
 }
@@ -222,6 +230,7 @@ int timeline_fill(const struct app *app, struct capture_file *file,
 		if (timeline->lines[n].is_rate)
 			((struct row *)timeline->lines[n].row)->rate = timeline->lines[n].average;
 	free(f.cells);
+	free(f.numbers);
 	free(f.averages);
 	return status;
 }

@@ -15,14 +15,29 @@ struct values_target {
 };
 
 /*
- * Lines that a block of a sample contributes to. Found once, because all samples of a session have
- * the same blocks in the same order.
+ * A block of the current sample, and the lines that it contributes to. These are found once,
+ * because all samples of a session have the same blocks in the same order.
  */
 struct values_source {
 	struct perfctr_block block;
 	struct perfctr_block_pmu pmu;
+	bool has_span;
+	uint64_t start_ns, end_ns, enabled_ns;
 	struct values_target *targets;
 	size_t target_count;
+};
+
+/* what a line has of a source: a target the other way round */
+struct values_part {
+	uint32_t source;
+	unsigned char n, bit, shift;
+};
+
+/* lines that follow each other and have parts of the same sources */
+struct values_group {
+	size_t line, line_count; /* the first, and how many */
+	size_t part,
+		source_count; /* the first part of the first line, and how many each line has */
 };
 
 static void add_lines(struct values *v, const struct rows *rows, bool is_block)
@@ -34,6 +49,9 @@ static void add_lines(struct values *v, const struct rows *rows, bool is_block)
 			.row = row,
 			.is_block = is_block,
 			.is_rate = !row->metric && !row_is_level(row),
+			.is_metric = row->metric,
+			.is_estimated = row->flags & PERFCTR_VALUE_ESTIMATED,
+			.scale = row->scale,
 		};
 	}
 }
@@ -90,6 +108,22 @@ static int sort_lines(struct values *v)
 	return 0;
 }
 
+/* Totals of one sample, for metrics; of types of blocks only, unless lines of blocks are wanted. */
+static int one_sample(const struct app *app, const struct capture_file *file, bool per_block,
+		      struct perfctr_totals **one)
+{
+	struct perfctr_totals *totals;
+	int error = rows_totals(app, file->selection, &totals);
+
+	if (error || per_block) {
+		*one = error ? NULL : totals;
+		return error;
+	}
+	error = perfctr_totals_sum(totals, one);
+	perfctr_totals_unref(totals);
+	return error;
+}
+
 int values_init(const struct app *app, const struct capture_file *file, bool per_block,
 		struct values *values)
 {
@@ -106,7 +140,9 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 	count = values->sums.count + values->blocks.count;
 	values->lines = calloc(count + 1, sizeof(*values->lines));
 	values->items = calloc(count + 1, sizeof(*values->items));
-	if (!values->lines || !values->items)
+	values->part_ends = calloc(count + 1, sizeof(*values->part_ends));
+	values->groups = calloc(count + 1, sizeof(*values->groups));
+	if (!values->lines || !values->items || !values->part_ends || !values->groups)
 		return -ENOMEM;
 	add_lines(values, &values->sums, false);
 	add_lines(values, &values->blocks, true);
@@ -116,21 +152,27 @@ int values_init(const struct app *app, const struct capture_file *file, bool per
 		return error;
 	if (!perfctr_selection_metric_count(file->selection))
 		return 0;
-	return rows_totals(app, file->selection, &values->one);
+	return one_sample(app, file, per_block, &values->one);
 }
 
 void values_end(struct values *values)
 {
 	perfctr_totals_unref(values->one);
 	free(values->items);
-	for (size_t n = 0; n < values->source_count; n++)
+	for (size_t n = 0; n < values->source_room; n++)
 		free(values->sources[n].targets);
 	free(values->sources);
+	free(values->parts);
+	free(values->part_ends);
+	free(values->groups);
 	free(values->by_block);
 	values->one = NULL;
 	values->items = NULL;
 	values->sources = NULL;
-	values->source_count = 0;
+	values->source_count = values->source_room = 0;
+	values->parts = NULL;
+	values->part_ends = NULL;
+	values->groups = NULL;
 	values->by_block = NULL;
 }
 
@@ -237,87 +279,122 @@ static bool is_same_source(const struct values_source *s, const struct perfctr_b
 		s->pmu.config2 == pmu->config2 && !strcmp(s->pmu.name, pmu->name));
 }
 
-static struct values_source *find_source(struct values *v, size_t n,
-					 const struct perfctr_block *block,
-					 const struct perfctr_block_pmu *pmu)
+/* Take a block of a sample. @is_new: set if the sample before did not have it. */
+static int take_block(struct values *v, size_t n, const struct perfctr_sample *sample,
+		      const struct perfctr_block *block, bool *is_new)
 {
+	struct perfctr_block_pmu pmu;
+	const bool is_pmu = perfctr_block_read_pmu(block, &pmu);
 	struct values_source *s;
+	uint64_t running_ns;
 
-	if (n == v->source_count) {
+	if (n == v->source_room) {
 		s = realloc(v->sources, (n + 1) * sizeof(*s));
 		if (!s)
-			return NULL;
+			return -ENOMEM;
 		v->sources = s;
 		memset(&s[n], 0, sizeof(*s));
-		v->source_count++;
+		v->source_room++;
 	}
 	s = &v->sources[n];
-	if (s->block.bytes && is_same_source(s, block, pmu))
-		return s;
+	if (!s->block.bytes || !is_same_source(s, block, &pmu)) {
+		*is_new = true;
+		s->pmu = is_pmu ? pmu : (struct perfctr_block_pmu){ 0 };
+		s->block = *block;
+		if (!find_targets(v, s))
+			return -ENOMEM;
+	}
 	s->block = *block;
-	s->pmu = *pmu;
-	return find_targets(v, s) ? s : NULL;
+	s->start_ns = sample->start_ns;
+	s->end_ns = sample->end_ns;
+	s->enabled_ns = 0;
+	perfctr_block_read_times(block, &s->enabled_ns, &running_ns);
+	s->has_span = perfctr_block_read_span(block, &s->start_ns, &s->end_ns);
+	return 0;
 }
 
-/* a block's span, and what a counter has in it */
-struct part {
-	bool has_span;
-	uint64_t start_ns, end_ns, count, enabled_ns, running_ns;
-};
-
-static void add_span(struct values_item *item, const struct part *part)
+static bool has_same_sources(const struct values_part *a, const struct values_part *b, size_t count)
 {
-	if (!item->is_present || part->start_ns < item->start_ns)
-		item->start_ns = part->start_ns;
-	if (part->end_ns > item->end_ns)
-		item->end_ns = part->end_ns;
-	item->spans_ns += part->end_ns - part->start_ns;
-	item->spans++;
-	item->has_span |= part->has_span;
-	item->is_present = true;
+	for (size_t n = 0; n < count; n++)
+		if (a[n].source != b[n].source)
+			return false;
+	return true;
 }
 
-static void add_count(struct values_item *item, const struct part *part, unsigned int shift)
+static void find_groups(struct values *v)
 {
-	item->is_measured = true;
-	item->count += part->count << shift;
-	item->enabled_ns += part->enabled_ns;
-	item->ran_ns += part->running_ns;
+	struct values_group *g = NULL;
+	size_t part = 0;
+
+	v->group_count = 0;
+	for (size_t n = 0; n < v->count; part = v->part_ends[n++]) {
+		const size_t count = v->part_ends[n] - part;
+
+		if (v->lines[n].is_metric)
+			continue;
+		if (g && g->line + g->line_count == n && g->source_count == count &&
+		    has_same_sources(v->parts + g->part, v->parts + part, count)) {
+			g->line_count++;
+			continue;
+		}
+		g = &v->groups[v->group_count++];
+		*g = (struct values_group){
+			.line = n,
+			.line_count = 1,
+			.part = part,
+			.source_count = count,
+		};
+	}
+}
+
+/* Sort the targets of all sources by line. */
+static int find_parts(struct values *v)
+{
+	struct values_part *parts;
+	size_t count = 0;
+
+	for (size_t n = 0; n < v->source_count; n++)
+		count += v->sources[n].target_count;
+	parts = realloc(v->parts, (count + 1) * sizeof(*parts));
+	if (!parts)
+		return -ENOMEM;
+	v->parts = parts;
+	/* how many a line has, then where they begin, at last where they end */
+	memset(v->part_ends, 0, v->count * sizeof(*v->part_ends));
+	for (size_t n = 0; n < v->source_count; n++)
+		for (size_t t = 0; t < v->sources[n].target_count; t++)
+			v->part_ends[v->sources[n].targets[t].line]++;
+	for (size_t line = v->count, end = count; line--; v->part_ends[line] = end)
+		end -= v->part_ends[line];
+	for (size_t n = 0; n < v->source_count; n++) {
+		const struct values_source *s = &v->sources[n];
+
+		for (const struct values_target *t = s->targets; t < s->targets + s->target_count;
+		     t++)
+			parts[v->part_ends[t->line]++] = (struct values_part){
+				.source = (uint32_t)n,
+				.n = t->n,
+				.bit = t->bit,
+				.shift = t->shift,
+			};
+	}
+	find_groups(v);
+	return 0;
 }
 
 static int take_blocks(struct values *v, struct perfctr_sample *sample)
 {
-	struct perfctr_block_pmu pmu = { 0 };
 	struct perfctr_block block;
+	bool is_new = false;
+	size_t n = 0;
+	int error = 0;
 
 	perfctr_decode_rewind(sample);
-	for (size_t n = 0; perfctr_decode_block(sample, &block) > 0; n++) {
-		const bool takes_turns = block.states & DRM_PERFCTR_STATE_MULTIPLEXED;
-		struct part part = { .start_ns = sample->start_ns, .end_ns = sample->end_ns };
-		const struct values_source *s;
-		uint64_t running_ns;
-
-		perfctr_block_read_times(&block, &part.enabled_ns, &running_ns);
-		part.has_span = perfctr_block_read_span(&block, &part.start_ns, &part.end_ns);
-		if (!perfctr_block_read_pmu(&block, &pmu))
-			pmu = (struct perfctr_block_pmu){ 0 };
-		s = find_source(v, n, &block, &pmu);
-		if (!s)
-			return -ENOMEM;
-		for (size_t t = 0; t < s->target_count; t++) {
-			const struct values_target *target = &s->targets[t];
-			struct values_item *item = &v->items[target->line];
-
-			part.count = perfctr_block_value(&block, target->n);
-			part.running_ns = perfctr_block_running(&block, target->n);
-			add_span(item, &part);
-			/* one that had no turn was not measured */
-			if (block.valid_mask >> target->bit & 1 &&
-			    (!takes_turns || part.running_ns || part.count))
-				add_count(item, &part, target->shift);
-		}
-	}
-	return 0;
+	for (; !error && perfctr_decode_block(sample, &block) > 0; n++)
+		error = take_block(v, n, sample, &block, &is_new);
+	is_new |= n != v->source_count || !v->parts;
+	v->source_count = error ? 0 : n;
+	return error || !is_new ? error : find_parts(v);
 }
 
 /*
@@ -342,25 +419,79 @@ static uint64_t time_running(const struct values *v, const struct values_item *i
  * A multiplexed counter has its rate while it ran. The rate of the capture is that of all of this
  * time, so it is between those of the samples.
  */
-static void finish_counters(struct values *v)
+static double number_of(const struct values_line *line, const struct values_item *item)
 {
-	for (size_t n = 0; n < v->count; n++) {
-		const struct row *row = v->lines[n].row;
-		struct values_item *item = &v->items[n];
+	if (!item->is_measured)
+		return NAN;
+	if (!line->is_rate)
+		return row_number(line->row, item->count) * line->scale;
+	/* no time, no rate */
+	return item->ran_ns ? (double)item->count * 1e9 / (double)item->ran_ns * line->scale : NAN;
+}
 
-		if (row->metric)
+/* What a group covers, and ns of all its sources added up. */
+static uint64_t add_spans(const struct values *v, const struct values_group *g,
+			  struct values_item *item)
+{
+	const struct values_part *p = v->parts + g->part;
+	uint64_t ns = 0;
+
+	*item = (struct values_item){ .is_present = g->source_count };
+	for (size_t n = 0; n < g->source_count; n++) {
+		const struct values_source *s = &v->sources[p[n].source];
+
+		if (!n || s->start_ns < item->start_ns)
+			item->start_ns = s->start_ns;
+		if (s->end_ns > item->end_ns)
+			item->end_ns = s->end_ns;
+		item->has_span |= s->has_span;
+		ns += s->end_ns - s->start_ns;
+	}
+	return ns;
+}
+
+/* Add what the lines of a group have of a source. @p: part of the first line. */
+static void add_source(const struct values_group *g, const struct values_part *p,
+		       const struct values_source *s, struct values_item *items)
+{
+	const bool takes_turns = s->block.states & DRM_PERFCTR_STATE_MULTIPLEXED;
+	/* a copy, which the items cannot change */
+	const struct perfctr_block block = s->block;
+	const uint64_t enabled_ns = s->enabled_ns;
+
+	for (struct values_item *item = items; item < items + g->line_count;
+	     item++, p += g->source_count) {
+		const uint64_t count = perfctr_block_value(&block, p->n);
+		const uint64_t running_ns = perfctr_block_running(&block, p->n);
+
+		/* one that had no turn was not measured */
+		if (!(block.valid_mask >> p->bit & 1) || (takes_turns && !running_ns && !count))
 			continue;
-		item->number = NAN;
-		if (row->flags & PERFCTR_VALUE_ESTIMATED)
-			item->ran_ns = time_running(v, item, row);
-		else
-			item->ran_ns = item->spans ? item->spans_ns / item->spans : 0;
-		/* no time, no rate */
-		if (item->is_measured && !v->lines[n].is_rate)
-			item->number = row_number(row, item->count) * row->scale;
-		else if (item->is_measured && item->ran_ns)
-			item->number =
-				(double)item->count * 1e9 / (double)item->ran_ns * row->scale;
+		item->is_measured = true;
+		item->count += count << p->shift;
+		item->enabled_ns += enabled_ns;
+		item->ran_ns += running_ns;
+	}
+}
+
+static void take_group(struct values *v, const struct values_group *g)
+{
+	const struct values_part *p = v->parts + g->part;
+	struct values_item *items = v->items + g->line, cover;
+	uint64_t span_ns = add_spans(v, g, &cover);
+
+	if (g->source_count)
+		span_ns /= g->source_count;
+	for (size_t n = 0; n < g->line_count; n++)
+		items[n] = cover;
+	for (size_t n = 0; n < g->source_count; n++)
+		add_source(g, p + n, &v->sources[p[n].source], items);
+	for (size_t n = 0; n < g->line_count; n++) {
+		const struct values_line *line = &v->lines[g->line + n];
+
+		items[n].ran_ns = line->is_estimated ? time_running(v, &items[n], line->row) :
+						       span_ns;
+		items[n].number = number_of(line, &items[n]);
 	}
 }
 
@@ -370,6 +501,9 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 
 	if (!v->one)
 		return 0;
+	for (size_t n = 0; n < v->count; n++)
+		if (v->lines[n].is_metric)
+			v->items[n] = (struct values_item){ 0 };
 	perfctr_totals_reset(v->one);
 	error = perfctr_totals_add(v->one, sample);
 	if (error)
@@ -378,10 +512,11 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 		const struct values_line *l = &v->lines[n];
 		const struct perfctr_totals_block *block = NULL;
 		struct perfctr_value value;
-		bool of_block = l->is_block && l->row->info;
+		bool of_block;
 
-		if (!l->row->metric || (v->blocks_only && !l->is_block))
+		if (!l->is_metric || (v->blocks_only && !l->is_block))
 			continue;
+		of_block = l->is_block && l->row->info;
 		v->items[n].is_present = true;
 		if (of_block)
 			/* the blocks of a sample come in the same order */
@@ -403,12 +538,11 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 
 int values_take(struct values *values, struct perfctr_sample *sample)
 {
-	int error;
+	const int error = take_blocks(values, sample);
 
-	memset(values->items, 0, values->count * sizeof(*values->items));
-	error = take_blocks(values, sample);
 	if (error)
 		return error;
-	finish_counters(values);
+	for (size_t n = 0; n < values->group_count; n++)
+		take_group(values, &values->groups[n]);
 	return take_metrics(values, sample);
 }

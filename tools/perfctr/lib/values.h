@@ -10,6 +10,8 @@ struct values_line {
 	const struct row *row; /* name, unit and total over the capture */
 	bool is_block; /* of a single block; else as named, mostly the sum over a type */
 	bool is_rate; /* numbers are per second; levels and metrics are not */
+	bool is_metric, is_estimated; /* of @row, which has many other members, as @scale */
+	double scale;
 	size_t block; /* of a metric of a single block: the block's number in the totals */
 };
 
@@ -24,7 +26,6 @@ struct values_item {
 	/* what @count covers: the sample, or the spans of its blocks, which may be apart */
 	bool has_span;
 	uint64_t start_ns, end_ns;
-	uint64_t spans_ns, spans; /* of these blocks: all added up, and how many */
 };
 
 /* lines, and their values in the current sample */
@@ -41,8 +42,12 @@ struct values {
 	struct perfctr_totals *one;
 	size_t *by_block; /* lines of counters, ascending by what is_of_block() wants equal */
 	size_t by_block_count;
-	struct values_source *sources;
-	size_t source_count;
+	struct values_source *sources; /* the blocks of the current sample, and others behind */
+	size_t source_count, source_room;
+	struct values_part *parts; /* of each line, in the order of the lines */
+	size_t *part_ends; /* of each line */
+	struct values_group *groups;
+	size_t group_count;
 };
 
 /*

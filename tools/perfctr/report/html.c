@@ -226,12 +226,20 @@ static void write_text(FILE *out, const char *name, const char *value)
 	fputc(',', out);
 }
 
-static void write_value(FILE *out, double value, int digits)
+/* With seven digits, or all. */
+static void write_value(FILE *out, double value, bool in_full)
 {
-	if (isfinite(value))
-		fprintf(out, "%.*g", digits, value);
-	else
+	char text[32];
+	size_t length;
+
+	if (!isfinite(value)) {
 		fputs("null", out);
+	} else if (in_full) {
+		fprintf(out, "%.17g", value);
+	} else {
+		length = number_seven_digits(value, text, sizeof(text));
+		fwrite(text, 1, length, out);
+	}
 }
 
 /* Extremes in full: the page shows them with the digits of the table. */
@@ -244,7 +252,7 @@ static void write_values(FILE *out, const char *name, const struct timeline_line
 
 		if (n)
 			fputc(',', out);
-		write_value(out, values[n], is_extreme ? 17 : 7);
+		write_value(out, values[n], is_extreme);
 	}
 	fputc(']', out);
 }
@@ -308,11 +316,11 @@ static void write_line(const struct report *report, const struct timeline_line *
 	write_text(out, "say", text);
 	fprintf(out, "\"session\":%zu,\"block\":%d,\"average\":", (size_t)(t - report->timelines),
 		line->is_block);
-	write_value(out, line->average, 17);
+	write_value(out, line->average, true);
 	fputs(",\"most\":", out);
-	write_value(out, line->most, 17);
+	write_value(out, line->most, true);
 	fputs(",\"top\":", out);
-	write_value(out, report_top(t, line), 7);
+	write_value(out, report_top(t, line), false);
 	write_values(out, "mean", line, line->mean, t->bin_count);
 	/* in a bin of a single sample min and max equal the mean */
 	if (!t->is_exact) {
