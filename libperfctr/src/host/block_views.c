@@ -189,6 +189,7 @@ void *host_views_publish(struct host_views *views, struct host_block *b, void *a
 		.capture_ns =
 			(s64)((block->time_ns ? block->time_ns : state->time_ns) - header->end_ns),
 	};
+	const u64 lost_alone = lost_alone_ns(b);
 	u64 lost_ns;
 
 	status.valid = perfctr_block_valid(block, view->header.section, view->header.set, span->seq,
@@ -196,9 +197,9 @@ void *host_views_publish(struct host_views *views, struct host_block *b, void *a
 	if (views->unread_ns && state->incomplete)
 		status.states |= DRM_PERFCTR_STATE_LOST;
 	view->base_cycles = cycles;
-	lost_ns = state->lost_ns - span->lost_ns + lost_alone_ns(b) - b->lost_ns;
+	lost_ns = state->lost_ns - span->lost_ns + lost_alone - b->lost_ns;
 	views->lost_ns = max(views->lost_ns, lost_ns);
-	b->lost_ns = lost_alone_ns(b);
+	b->lost_ns = lost_alone;
 	at = drm_perfctr_layout_block(at, view, &status);
 	*states |= status.states;
 	return at;
