@@ -218,6 +218,17 @@ static unsigned int offered(void)
 	return found;
 }
 
+TEST_WITH(begin, end, "PMUs that were found a moment ago are looked for no more")
+{
+	unsigned int before;
+
+	fake_file(fake, "/proc/self", "");
+	before = fake->listed_pmus;
+	CHECK(offered() > 0);
+	EQUAL(perfctr_selection_add(selection, "ucf0/mem_bytes_rd/"), 1);
+	EQUAL(fake->listed_pmus, before + 1);
+}
+
 TEST_WITH(begin, end, "PMUs of another GPU are selected by their names only")
 {
 	fake_file(fake, PMUS "xe_0000_03_00.0/type", "50\n");

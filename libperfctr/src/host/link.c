@@ -266,12 +266,10 @@ const struct host_driver *host_driver_of(const char *name)
 
 static int find_pmus(struct perfctr_ctx *ctx, bool *found)
 {
-	struct pmu_list pmus;
-	int error = pmu_list_load(ctx, &pmus);
+	const int any = pmu_any(ctx);
 
-	*found = !error && pmus.count;
-	pmu_list_free(&pmus);
-	return error;
+	*found = any > 0;
+	return any < 0 ? any : 0;
 }
 
 static struct host *host_new(struct perfctr_ctx *ctx)
