@@ -440,6 +440,16 @@ TEST_WITH(test_need_perf, NULL, "commands follow the contract of the kernel's")
 	end();
 }
 
+TEST("whom perf keeps from the kernel counts own switches and migrations without it")
+{
+	begin("software/context-switches/,software/cpu-migrations/");
+	EQUAL(perfctr_device_count_task(device, getpid()), 0);
+	seam.error = -EACCES;
+	seam.counts_itself = true;
+	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
+	end();
+}
+
 TEST("each error of perf_event_open() comes with advice")
 {
 	const struct {

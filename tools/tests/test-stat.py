@@ -201,6 +201,28 @@ def scripts_for_perf_read_ours():
 
 
 @test
+def users_without_the_kernel():
+    """stat of a user whom perf_event_paranoid keeps from the kernel: values and names as perf's"""
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
+        if os.geteuid() or f.read().strip() != "2" or not shutil.which("perf"):
+            return "takes root, perf, and perf_event_paranoid = 2"
+    events = "-e", "cs,migrations,faults,task-clock"
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        ours = shutil.copy(PERFCTR, folder)
+        found = [harness.run(*words, "stat", "-x,", *events, "--", *BRIEF,
+                             uid=harness.NOBODY).stderr
+                 for words in (("perf",), (ours,))]
+        rows = [[line.split(",") for line in text.splitlines()] for text in found]
+        check([row[2] for row in rows[0]] == [row[2] for row in rows[1]] and
+              all(row[2].endswith(":u") for row in rows[1]), found)
+        check([row[0] for row in rows[1]][:2] == [row[0] for row in rows[0]][:2], found)
+        text = harness.run(ours, "stat", *events, "--", "true", uid=harness.NOBODY).stderr
+        check("without the kernel" in text and "tasks: 0 without it" in text, text)
+    return None
+
+
+@test
 def rows_of_csv():
     """stat -x: fields, names and units without perf beside it; stdout is the command's"""
     done = run("-x,", "-e", "cs,faults,cpu-clock:u", "--", "echo", "hello")

@@ -86,15 +86,6 @@ static uint32_t find_leader(const struct perf_events *c, const struct local_coun
 	return NO_FILE;
 }
 
-/* Whether excluding the kernel excludes all its counts: it is what switches and migrates tasks. */
-static bool is_of_kernel(const struct local_counter *counter)
-{
-	return counter->pmu_type == PERF_TYPE_SOFTWARE &&
-	       (counter->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-		counter->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-		counter->config == PERF_COUNT_SW_CGROUP_SWITCHES);
-}
-
 /* @pid: a thread, or -1: all, on @cpu. */
 static int open_event(struct perf_events *c, const struct local_counter *counter, pid_t pid,
 		      int cpu, int group_fd)
@@ -122,8 +113,8 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 	int fd = c->sys->perf_event_open(c->sys->data, &attr, of_cgroup ? c->cgroup : pid, cpu,
 					 group_fd, of_cgroup ? PERF_FLAG_PID_CGROUP : 0);
 
-	/* unprivileged users may count their own processes without the kernel */
-	if (fd == -EACCES && pid > 0 && !is_of_kernel(counter) && !attr.exclude_user) {
+	/* as perf: unprivileged users may count their own processes without the kernel */
+	if (fd == -EACCES && pid > 0 && !attr.exclude_user) {
 		attr.exclude_kernel = attr.exclude_hv = 1;
 		fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd, 0);
 		/* most likely the PMU cannot exclude the kernel, which needs permission */
