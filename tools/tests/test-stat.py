@@ -201,6 +201,45 @@ def scripts_for_perf_read_ours():
 
 
 @test
+def several_processes():
+    """--pid A,B and -t A,B count the sum, each once, until both have ended; record does, too"""
+    def clock(*options):
+        return json.loads(run("-j", *options, "-e", "task-clock").stdout)["counters"][0]["value"]
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(BUSY) as a, \
+            subprocess.Popen(BUSY) as b:
+        try:
+            for option in "--pid", "-t":
+                wait = "--timeout", "300"
+                one = clock(option, str(a.pid), *wait)
+                both_of = clock(option, f"{a.pid},{b.pid},{a.pid}", *wait)
+                check(both_of > 0 and one > 0, f"{one} {both_of}")
+                # of two that work in turns on one CPU, the sum is that of the CPU
+                check(len(os.sched_getaffinity(0)) < 2 or both_of > 1.2 * one, f"{one} {both_of}")
+                text = run(option, f"{a.pid},{b.pid}", *wait, "-e", "task-clock").stdout
+                check(f"{a.pid}, {b.pid} and their children" in text, text)
+                for wrong in "", "x", "1,", ",1", "1,x", "0", "-1", "1;2", "99999999999":
+                    check("numbers such as 12,34" in
+                          run(option, wrong, "-e", "cs", status=2).stderr, wrong)
+                check("No such process" in
+                      run(option, f"{a.pid},2147483647", "-e", "cs", status=1).stderr, "no process")
+            capture = folder + "/capture"
+            harness.run(PERFCTR, "record", "-o", capture, "--pid", f"{a.pid},{b.pid}", "-e",
+                        "task-clock", "--", "sleep", "0.2")
+            check("2 processes" in harness.run(PERFCTR, "report", capture).stdout, "report")
+        finally:
+            a.kill()
+            b.kill()
+    with subprocess.Popen(["sleep", "0.2"]) as a, subprocess.Popen(["sleep", "0.6"]) as b:
+        begin = time.monotonic()
+        with subprocess.Popen([*STAT, "--pid", f"{b.pid},{a.pid}", "-e", "cs"],
+                              stdout=subprocess.DEVNULL) as stat:
+            # who is not waited for has not ended for the kernel
+            a.wait()
+            b.wait()
+            check(stat.wait(60) == 0 and time.monotonic() - begin > 0.5, "the last one")
+
+
+@test
 def users_without_the_kernel():
     """stat of a user whom perf_event_paranoid keeps from the kernel: values and names as perf's"""
     with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:

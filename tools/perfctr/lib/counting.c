@@ -52,10 +52,10 @@ static bool names_events(const struct counting *c)
 /* Whether the options say whom the local device counts. */
 static bool is_of_some(const struct counting *c)
 {
-	return c->pid || c->tid || c->cpus || c->cgroup || c->cgroups;
+	return counting_tasks(c) || c->cpus || c->cgroup || c->cgroups;
 }
 
-/* Have the local device count a cgroup, a thread, or some CPUs. Return: 0 or an exit status. */
+/* Have the local device count a cgroup, threads, processes, or some CPUs. Return: 0 or an exit status. */
 static int count_some(const struct app *app, const struct counting *c, const char *cgroup,
 		      struct counted *d)
 {
@@ -67,8 +67,10 @@ static int count_some(const struct app *app, const struct counting *c, const cha
 				 strerror(errno));
 	if (cgroup)
 		error = perfctr_device_count_cgroup(d->device, folder);
-	else if (c->tid)
-		error = perfctr_device_count_thread(d->device, (pid_t)c->tid);
+	else if (c->tids.count)
+		error = perfctr_device_count_threads(d->device, c->tids.numbers, c->tids.count);
+	else if (c->pids.count)
+		error = perfctr_device_count_processes(d->device, c->pids.numbers, c->pids.count);
 	else
 		error = perfctr_device_count_cpus(d->device, c->cpus);
 	free(folder);
@@ -80,7 +82,7 @@ static int open_to_count(const struct app *app, const struct counting *c, const 
 			 const char *cgroup, struct counted *d)
 {
 	const bool of_machine = c->all_cpus || c->cpus || cgroup;
-	const bool of_task = !of_machine && (c->pid || c->tid || c->command);
+	const bool of_task = !of_machine && (counting_tasks(c) || c->command);
 	const bool any = !names_events(c) && !c->set;
 	int status, error;
 
@@ -98,11 +100,11 @@ static int open_to_count(const struct app *app, const struct counting *c, const 
 		d->of_task = !status && device_is_local(d->device) &&
 			     !perfctr_device_count_task(d->device, 0);
 	}
-	if (!status && (c->tid || c->cpus || cgroup))
+	if (!status && (counting_tasks(c) || c->cpus || cgroup))
 		return count_some(app, c, cgroup, d);
-	if (status || (!d->of_task && !c->pid))
+	if (status || !d->of_task)
 		return status;
-	error = perfctr_device_count_task(d->device, c->pid ? (pid_t)c->pid : getpid());
+	error = perfctr_device_count_task(d->device, getpid());
 	return error ? app_failed(app, error) : 0;
 }
 
@@ -188,6 +190,39 @@ int counting_take_cgroup(const struct app *app, void *to, const char *text)
 	return 0;
 }
 
+int counting_take_tasks(const struct app *app, void *to, const char *text)
+{
+	struct counting_tasks *t = to;
+	const char *at = text;
+
+	do {
+		pid_t *more = realloc(t->numbers, (t->count + 1) * sizeof(*more));
+		unsigned long number;
+		char *end;
+		size_t n = 0;
+
+		if (!more)
+			return app_failed(app, -ENOMEM);
+		t->numbers = more;
+		number = strtoul(at, &end, 10);
+		if (*at < '0' || *at > '9' || !number || number > INT32_MAX ||
+		    (*end && *end != ','))
+			return app_usage(app, "--pid or --tid '%s': give numbers such as 12,34",
+					 text);
+		while (n < t->count && more[n] != (pid_t)number)
+			n++;
+		more[n] = (pid_t)number;
+		t->count += n == t->count;
+		at = end + 1;
+	} while (at[-1]);
+	return 0;
+}
+
+const struct counting_tasks *counting_tasks(const struct counting *c)
+{
+	return c->pids.count ? &c->pids : c->tids.count ? &c->tids : NULL;
+}
+
 static const char perfs_d[] = "-d takes a device; perf's -d is -e with more events";
 
 /* Whether PATH has such a program. */
@@ -211,9 +246,9 @@ int counting_open_devices(const struct app *app, struct counting *c)
 	bool takes_all = false;
 	int status = 0;
 
-	if ((c->pid || c->tid) && c->all_cpus)
+	if (counting_tasks(c) && c->all_cpus)
 		return app_usage(app, "--pid and --tid count a process, -a the whole machine");
-	if (!!c->pid + !!c->tid + !!c->cpus + !!c->cgroup + !!c->cgroups > 1)
+	if (!!c->pids.count + !!c->tids.count + !!c->cpus + !!c->cgroup + !!c->cgroups > 1)
 		return app_usage(app, "--pid, --tid, --cpu, --cgroup and --for-each-cgroup exclude "
 				      "each other");
 	if (c->cgroups && c->devices.count)
@@ -547,18 +582,19 @@ const char *counting_excludes(const struct counting *counting)
 int counting_prepare(const struct app *app, const struct counting *c, struct command *command,
 		     int stdout_fd, int (*create)(void *data), void *data)
 {
+	const struct counting_tasks *tasks = counting_tasks(c);
 	int status;
 
 	if (!counting_of_task(c)) {
 		status = create(data);
 		return status ? status : command_prepare(app, command, stdout_fd);
 	}
-	status = (c->pid || c->tid) && !command->argv ?
-			 command_watch(app, command, c->pid ? c->pid : c->tid) :
+	status = tasks && !command->argv ?
+			 command_watch(app, command, tasks->numbers, tasks->count) :
 			 command_prepare(app, command, stdout_fd);
 	if (status)
 		return status;
-	for (size_t n = 0; !c->pid && !c->tid && n < c->count; n++)
+	for (size_t n = 0; !tasks && n < c->count; n++)
 		if (c->counted[n].of_task)
 			perfctr_device_count_task(c->counted[n].device,
 						  c->is_late ? command->child.pid :
@@ -694,6 +730,8 @@ void counting_close(struct counting *c)
 	option_words_free(&c->devices);
 	option_words_free(&c->events);
 	option_words_free(&c->metrics);
+	free(c->pids.numbers);
+	free(c->tids.numbers);
 }
 
 /* --- samples -------------------------------------------------------------------- */

@@ -192,6 +192,7 @@ static void text_interval(struct stat_report *report, const struct stat_device *
 static void print_command(struct stat_report *report)
 {
 	const struct stat_options *o = report->options;
+	const struct counting_tasks *tasks = counting_tasks(&o->counting);
 	char devices[1024], *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -205,15 +206,18 @@ static void print_command(struct stat_report *report)
 			fprintf(out, "%s%s", word == o->counting.command ? "" : " ", *word);
 		fputc('\'', out);
 	}
-	if (o->counting.pid || o->counting.tid)
-		fprintf(out, "%s%s %" PRIu64, o->counting.command ? " on " : "",
-			o->counting.pid ? "process" : "thread",
-			o->counting.pid ? o->counting.pid : o->counting.tid);
+	if (tasks)
+		fprintf(out, "%s%s%s", o->counting.command ? " on " : "",
+			o->counting.pids.count ? "process" : "thread",
+			tasks->count == 1      ? "" :
+			o->counting.pids.count ? "es" :
+						 "s");
+	for (size_t n = 0; tasks && n < tasks->count; n++)
+		fprintf(out, "%s %d", n ? "," : "", (int)tasks->numbers[n]);
 	if (counting_of_task(&o->counting))
-		fputs(" and its children", out);
+		fprintf(out, " and %s children", tasks && tasks->count > 1 ? "their" : "its");
 	if (!counting_of_task(&o->counting) || report->count > 1)
-		fprintf(out, "%s%s",
-			o->counting.command || o->counting.pid || o->counting.tid ? " on " : "",
+		fprintf(out, "%s%s", o->counting.command || tasks ? " on " : "",
 			counting_text(&o->counting, devices, sizeof(devices)));
 	if (report->runs > 1)
 		fprintf(out, ", mean of %u runs%s", report->runs,
