@@ -47,8 +47,9 @@ class Controlled:
         check(answer == b"ack\n\0", f"{command}: {answer}")
 
     def end(self, status=143):
-        """What it counted, and its messages; stop ends the program with SIGTERM."""
+        """What it counted, and its messages, ended by a signal."""
         os.close(self.commands)
+        self.process.terminate()
         text, errors = self.process.communicate(timeout=60)
         check(self.process.returncode == status, f"{self.process.returncode} {errors}")
         return json.loads(text), errors
@@ -64,9 +65,15 @@ def clients_of_perf_control():
     stat.tell(b"ng\n")
     stat.tell(b"enable")
     time.sleep(0.2)
-    os.write(stat.commands, b"stop")
+    # of perf record: they end nothing
+    os.write(stat.commands, b"snapshot\n")
+    stat.tell(b"stop")
+    stat.tell(b"evlist -v\n")
+    time.sleep(0.1)
+    check(stat.process.poll() is None, "stop ended it")
     result, errors = stat.end()
     check(errors.count("is no command") == 1 and "'wrong'" in errors, errors)
+    check("\ncpu-clock\n" in errors, errors)
     check(result["counters"][0]["value"] > 0, f"{result}")
     # a file that ends, as of a shell's pipe
     done = run("-j", "-D", "-1", "--control", "fd:0", "-e", "cpu-clock", "--", *BRIEF,
@@ -78,11 +85,13 @@ def clients_of_perf_control():
 def clients_that_read_no_answers():
     """--control: neither a reader that is gone nor a full pipe stops the counting"""
     stat = Controlled(answers=False)
-    os.write(stat.commands, b"enable\nstop\n")
+    os.write(stat.commands, b"enable\n")
+    time.sleep(0.2)
     check(stat.end()[0]["counters"], "without a reader")
     stat = Controlled()
     os.write(stat.commands, b"ping\n" * 10000)
-    os.write(stat.commands, b"ping\n" * 10000 + b"enable\nstop\n")
+    os.write(stat.commands, b"ping\n" * 10000 + b"enable\n")
+    time.sleep(1)
     check(stat.end()[0]["counters"], "a full pipe")
     os.close(stat.answers)
 

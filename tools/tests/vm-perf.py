@@ -5,6 +5,7 @@ guest."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -210,6 +211,7 @@ def another_program_controls():
             os.write(opened[0], b"wrong\nping\n")
             check(os.read(opened[1], 64) == b"ack\n\0", "after a wrong command")
             tell("stop")
+            stat.send_signal(signal.SIGINT)
             result = json.loads(stat.stdout.read())
             errors = stat.stderr.read()
         check(stat.returncode == 0 and "'wrong' is no command" in errors, errors)
