@@ -162,6 +162,8 @@ def fields_for_perf(text, interval=False, per_cpu=False, cgroup=False, repeat=Fa
 CASES = {
     ("-e", "cs,faults,task-clock,cpu-clock", "--", *BRIEF): {},
     ("-e", "{page-faults:u,context-switches}", "-e", "minor-faults", "--", *BRIEF): {},
+    ("-e", "cs,context-switches,page-faults,faults,cs:u,context-switches:u", "--", *BRIEF): {},
+    ("-e", "page-faults,cpu-clock", "-e", "faults", "--", *BRIEF): {},
     ("-r", "3", "-e", "faults,task-clock", "--", *BRIEF): {"repeat": True},
     ("-I", "100", "-e", "task-clock", "--", "timeout", "0.25", *BUSY): {"interval": True},
     ("-D", "300", "-e", "cs,cpu-clock", "--", "true"): {},
@@ -246,6 +248,29 @@ def several_processes():
             a.wait()
             b.wait()
             check(stat.wait(60) == 0 and time.monotonic() - begin > 0.5, "the last one")
+
+
+@test
+def two_names_of_an_event():
+    """cs,context-switches are two rows in all formats, a name or a pattern again is none more"""
+    def names(*events):
+        events = [word for event in events for word in ("-e", event)]
+        found = json.loads(run("-j", *events, "--", "true").stdout)["counters"]
+        table = run(*events, "--", "true").stderr
+        check(all(f" software/{c['counter']}" in table for c in found), f"{table} {found}")
+        lines = run("--jsonl", *events, "--", "true").stdout.splitlines()
+        check([c["event"] for c in json.loads(lines[-1])["counters"]] ==
+              [c["event"] for c in found], lines)
+        return [c["event"].split("/")[1] for c in found]
+    check(names("cs,context-switches") == ["cs", "context-switches"], "both")
+    check(names("context-switches", "cs") == ["context-switches", "cs"], "the other way")
+    check(names("cs,cs,software/context-sw*/,cs") == ["context-switches"], "again")
+    check(names("software/page-faults/,page-faults,faults") == ["page-faults", "faults"], "PMU")
+    with tempfile.TemporaryDirectory() as folder:
+        file = folder + "/capture"
+        harness.run(PERFCTR, "record", "-o", file, "-e", "faults,page-faults", "--", "true")
+        found = json.loads(harness.run(PERFCTR, "report", "-j", file).stdout)["counters"]
+        check(len({c["event"] for c in found}) == 2 and found[0]["value"] > 0, found)
 
 
 @test

@@ -64,7 +64,7 @@ static struct field_row examine(const struct stat_report *report, const struct s
 	struct field_row f = { .row = row, .device = device, .stat = stat };
 
 	f.request = request_of(device, row);
-	f.event = f.request ? stat_written_find(&report->written, f.request) : NULL;
+	f.event = f.request ? stat_written_find(&report->written, f.request, row->counter) : NULL;
 	f.event_bytes = f.event ? (int)strlen(f.event) : 0;
 	/* of a pattern, and of the defaults: as perf's defaults are named */
 	if (!f.event && row->is_software) {
