@@ -98,7 +98,7 @@ def clients_that_read_no_answers():
 
 @test
 def spellings_of_perf():
-    """--no-big-num and -B; a second -G is refused, not forgotten; -d, -dd, -ddd are none of ours"""
+    """--no-big-num and -B; -d, -dd, -ddd are none of ours"""
     def value(*options):
         done = run(*options, "-e", "cpu-clock", "--", *BRIEF)
         return next(line for line in done.stderr.splitlines() if "cpu-clock" in line).split()[0]
@@ -107,8 +107,6 @@ def spellings_of_perf():
                             (("-I", "60s", "--no-big-num"), False),
                             (("--no-big-num", "-B"), True)):
         check(("," in value(*options)) == commas, f"{options}: {value(*options)}")
-    done = run("-G", "a", "-G", "b", "-e", "cs", "--", "true", status=2)
-    check("-G 'b'" in done.stderr and "--for-each-cgroup" in done.stderr, done.stderr)
     for words, status in ((("-d", "true"), 4), (("-dd", "true"), 2), (("-d", "--", "true"), 2),
                           (("-ddd", "-e", "cs", "true"), 2), (("-d", "-e", "cs", "true"), 2)):
         check("perf's -d is -e" in run(*words, status=status).stderr, words)
@@ -336,6 +334,34 @@ def intervals_share_their_time():
                            "cs", "--", "true")
         check([line.split(",")[2:4] for line in done.stderr.splitlines()] ==
               [["cs", name] for name in names], done.stderr)
+    return None
+
+
+@test
+def cgroups_of_events():
+    """-G: one for all events, / for all processes, one for each event, in fields as perf's"""
+    with Cgroups() as names:
+        if not names or not shutil.which("perf"):
+            return "no cgroups can be made here, or no perf"
+        a, b = names
+        for options in (("-e", "cs,faults", "-G", a), ("-e", "cs,faults", "-G", f"{a},{a}"),
+                        ("-e", "cs,faults", "-G", f"{a},{b}"), ("-e", "cs,faults", "-G", "/" + a),
+                        ("-e", "cs", "-G", a, "-e", "faults", "-G", b),
+                        ("-e", "cpu-clock,faults", "-G", "/")):
+            rows = [fields_for_perf(harness.run(*program, "-x,", "-a", *options, "--",
+                                                "true").stderr, cgroup=True)
+                    for program in (("perf", "stat"), (PERFCTR, "stat"))]
+            check(rows[0] == rows[1] and len(rows[0]) == 2, f"{options}: {rows}")
+        def refused(*options):
+            return harness.run(PERFCTR, "stat", *options, "--", "true", status=2).stderr
+        for options in (("-e", "cs", "-G", f"{a},{b}"), ("-e", "cs,faults,cs:u", "-G", f"{a},{a}"),
+                        ("-G", f"{a},{b}"), ("-e", "cs,faults", "-M", "x", "-G", f"{a},{b}")):
+            check("one for each event" in refused(*options), options)
+        check("no name" in refused("-e", "cs,faults", "-G", f",{a}"), "empty")
+        check("exclude" in refused("-e", "cs,faults", "-G", f"{a},{b}", "--for-each-cgroup", a),
+              "both")
+        text = harness.run(PERFCTR, "stat", "-e", "cs", "-G", "/", "--", "true").stderr
+        check("cgroup / " in text, text)
     return None
 
 

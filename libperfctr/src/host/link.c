@@ -478,7 +478,8 @@ static bool perf_counts_in(const struct perfctr_sys *sys, int cgroup)
 EXPORT int perfctr_device_count_cgroup(struct perfctr_device *device, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	int fd, error = choose(device, "cgroup", slash ? slash + 1 : path);
+	/* the root ends with a slash */
+	int fd, error = choose(device, "cgroup", !slash ? path : slash[1] ? slash + 1 : slash);
 
 	if (error)
 		return error;

@@ -55,6 +55,16 @@ struct counting {
 	 */
 	struct counting_tasks pids, tids;
 	const char *cpus, *cgroup, *cgroups;
+	/*
+	 * -G, from which counting_open_devices() makes @cgroup; of several, the cgroup of each
+	 * event and @cgroups, owned
+	 */
+	struct option_words cgroup_lists;
+	struct counting_event_cgroups {
+		char **names;
+		size_t count;
+		char *apart;
+	} event_cgroups;
 	bool is_late; /* counting starts after the workload: not with its execve() */
 	bool per_client; /* the engines of each DRM client, too */
 	const char *output; /* file, NULL: not given */
@@ -65,10 +75,7 @@ struct counting {
 	bool timed_out; /* the last counting_wait() */
 };
 
-/* Take the one cgroup of -G. Return: 0 or EXIT_USAGE, the message was printed. */
-int counting_take_cgroup(const struct app *app, void *to, const char *text);
-
-/* Take the numbers of --pid and -t, "12,34". Return: 0 or an exit status, as above. */
+/* Take the numbers of --pid and -t, "12,34". Return: 0 or EXIT_USAGE, the message was printed. */
 int counting_take_tasks(const struct app *app, void *to, const char *text);
 /* The processes or threads that are counted; NULL: none were given. */
 const struct counting_tasks *counting_tasks(const struct counting *counting);
@@ -86,7 +93,7 @@ const struct counting_tasks *counting_tasks(const struct counting *counting);
 	OPTION(0, "pid", CALL, &(c)->pids, .call = counting_take_tasks), \
 	OPTION('t', "tid", CALL, &(c)->tids, .call = counting_take_tasks), \
 	OPTION('C', "cpu", TEXT, &(c)->cpus), \
-	OPTION('G', "cgroup", CALL, &(c)->cgroup, .call = counting_take_cgroup), \
+	OPTION('G', "cgroup", WORDS, &(c)->cgroup_lists), \
 	OPTION(0, "for-each-cgroup", TEXT, &(c)->cgroups), \
 	OPTION('M', "metrics", WORDS, &(c)->metrics), \
 	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \

@@ -131,20 +131,20 @@ static const char *exclusion_of(const struct stat_report *report, const struct f
 static void put_event(const struct stat_report *report, const struct field_row *f)
 {
 	const char *separator = report->options->separator;
-	const bool of_cgroups = report->options->counting.cgroups;
+	const struct counting *c = &report->options->counting;
 	char *event;
 
 	if (!f->event) {
-		csv_field(report->out, f->row->event + (of_cgroups ? f->row->prefix : 0),
+		csv_field(report->out, f->row->event + (c->cgroups ? f->row->prefix : 0),
 			  separator);
 	} else if (asprintf(&event, "%.*s%s", f->event_bytes, f->event, exclusion_of(report, f)) >=
 		   0) {
 		csv_field(report->out, event, separator);
 		free(event);
 	}
-	if (of_cgroups) {
+	if (c->cgroups || c->cgroup) {
 		fputs(separator, report->out);
-		csv_field(report->out, f->device->counted->name, separator);
+		csv_field(report->out, c->cgroup ? c->cgroup : f->device->counted->name, separator);
 	}
 }
 
