@@ -55,7 +55,7 @@ static bool is_of_some(const struct counting *c)
 	return counting_tasks(c) || c->cpus || c->cgroup || c->cgroups;
 }
 
-/* Have the local device count a cgroup, threads, processes, or some CPUs. Return: 0 or an exit status. */
+/* Have the local device count a cgroup, threads, processes, or CPUs. Return: an exit status. */
 static int count_some(const struct app *app, const struct counting *c, const char *cgroup,
 		      struct counted *d)
 {
@@ -212,7 +212,7 @@ static int join_cgroups(struct counting_event_cgroups *e)
 	return fclose(out) ? -ENOMEM : count;
 }
 
-/* As perf: -G a is the cgroup of all events, -G a,b or -G a -G b that of the first, the second... */
+/* As perf: -G a is the cgroup of all events, -G a,b or -G a -G b has one for each. */
 static int take_cgroups(const struct app *app, struct counting *c)
 {
 	struct counting_event_cgroups *e = &c->event_cgroups;

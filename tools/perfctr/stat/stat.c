@@ -372,7 +372,7 @@ static void print_requests(const struct stat *s)
 	}
 }
 
-/* The names of what is counted, on stderr as perf's; of the defaults, what is asked of the kernel. */
+/* Names of what is counted, on stderr as perf's; of the defaults, what the kernel is asked. */
 static void print_names(struct stat *s)
 {
 	struct counting *c = &s->options.counting;
