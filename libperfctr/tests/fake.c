@@ -216,6 +216,7 @@ static int fake_list(void *data, const char *path, sys_list_fn fn, void *arg)
 	bool exists = false;
 	int error = 0;
 
+	f->listed_pmus += !strcmp(path, "/sys/bus/event_source/devices");
 	if (fails(f, FAKE_LIST, &error))
 		return error;
 	error = 0;

@@ -46,6 +46,8 @@ struct fake {
 	/* fails the call number fail_at[call] (from 1) with fail_error[call]; 0: none */
 	int fail_at[FAKE_CALLS], fail_error[FAKE_CALLS], calls[FAKE_CALLS];
 
+	unsigned int listed_pmus; /* how often all PMUs were looked for */
+
 	/* a session with a block of that type is refused with that error; 0: none */
 	unsigned int refused_type;
 	int refused_error;

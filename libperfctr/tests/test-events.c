@@ -2,6 +2,7 @@
 /* Event names: valid ones become the right requests, invalid ones the right error. */
 #include <string.h>
 
+#include "counters/selection.h"
 #include "fixture.h"
 
 #define PMUS "/sys/bus/event_source/devices/"
@@ -218,6 +219,17 @@ static unsigned int offered(void)
 	return found;
 }
 
+TEST_WITH(begin, end, "PMUs that were found a moment ago are looked for no more")
+{
+	unsigned int before;
+
+	fake_file(fake, "/proc/self", "");
+	before = fake->listed_pmus;
+	CHECK(offered() > 0);
+	EQUAL(perfctr_selection_add(selection, "ucf0/mem_bytes_rd/"), 1);
+	EQUAL(fake->listed_pmus, before + 1);
+}
+
 TEST_WITH(begin, end, "PMUs of another GPU are selected by their names only")
 {
 	fake_file(fake, PMUS "xe_0000_03_00.0/type", "50\n");
@@ -310,6 +322,30 @@ TEST_WITH(begin, end, "perf style events")
 				    "{uncore_imc_0/read/,uncore_imc_0/event=1,umask=2/},JOBS"),
 	      3);
 	EQUAL(request(1)->config, 0x201);
+}
+
+static const char *name_of(size_t n)
+{
+	return n < selection->request_count ? selection->labels[n].text : "";
+}
+
+TEST_WITH(begin, end, "two names of an event are two counters with these names")
+{
+	EQUAL(perfctr_selection_add(selection, "cs"), 1);
+	EQUAL(strcmp(name_of(0), "context-switches"), 0);
+	EQUAL(perfctr_selection_add(selection, "context-switches"), 1);
+	EQUAL(perfctr_selection_request_count(selection), 2);
+	EQUAL(strcmp(name_of(0), "cs"), 0);
+	EQUAL(strcmp(name_of(1), "context-switches"), 0);
+	EQUAL(request(1)->index, 1);
+	/* a name that it has, a pattern */
+	EQUAL(perfctr_selection_add(selection, "cs,software/context-switches/,software/con*es/"),
+	      3);
+	EQUAL(perfctr_selection_request_count(selection), 2);
+	EQUAL(perfctr_selection_add(selection, "page-faults,faults,faults"), 3);
+	EQUAL(perfctr_selection_request_count(selection), 4);
+	EQUAL(strcmp(name_of(2), "page-faults"), 0);
+	EQUAL(strcmp(name_of(3), "faults"), 0);
 }
 
 TEST_WITH(begin, end, "metrics select their counters")

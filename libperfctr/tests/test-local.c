@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -437,6 +438,69 @@ TEST_WITH(test_need_perf, NULL, "commands follow the contract of the kernel's")
 	EQUAL(perfctr_session_new(selection, &periodic, &other), 0);
 	EQUAL(perfctr_session_start(other, 1), 0);
 	perfctr_session_unref(other);
+	end();
+}
+
+TEST("whom perf keeps from the kernel counts own switches and migrations without it")
+{
+	begin("software/context-switches/,software/cpu-migrations/");
+	EQUAL(perfctr_device_count_task(device, getpid()), 0);
+	seam.error = -EACCES;
+	seam.counts_itself = true;
+	EQUAL(perfctr_session_new(selection, NULL, &session), 0);
+	end();
+}
+
+static pid_t busy_child(void)
+{
+	const pid_t pid = fork();
+
+	while (!pid)
+		;
+	return pid;
+}
+
+static uint64_t counted_ns(void)
+{
+	struct seen seen;
+
+	new_session(0, 8);
+	EQUAL(perfctr_session_start(session, 0), 0);
+	usleep(100000);
+	EQUAL(perfctr_session_stop(session, 0), 0);
+	read_samples(&seen);
+	cursor = perfctr_cursor_unref(cursor);
+	session = perfctr_session_unref(session);
+	return seen.sums[0];
+}
+
+TEST("several processes or threads are counted as one, each once")
+{
+	pid_t pids[3] = { busy_child(), busy_child() };
+
+	begin("software/task-clock/");
+	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
+	EQUAL(perfctr_device_count_processes(device, pids, 0), -EINVAL);
+	EQUAL(perfctr_device_count_threads(device, pids, 0), -EINVAL);
+	pids[2] = pids[0];
+	EQUAL(perfctr_device_count_processes(device, pids, 3), -EINVAL);
+	HAS_TEXT(perfctr_ctx_error(ctx), "is there twice");
+	EQUAL(perfctr_device_count_processes(device, pids, 2), 0);
+	HAS_TEXT(perfctr_device_info(device)->name, "2 processes and their children");
+	CHECK(counted_ns() > 0);
+	EQUAL(perfctr_device_count_threads(device, pids, 2), 0);
+	HAS_TEXT(perfctr_device_info(device)->name, "2 threads");
+	CHECK(counted_ns() > 0);
+	/* one that ended is no error beside another */
+	kill(pids[0], SIGKILL);
+	EQUAL(waitpid(pids[0], NULL, 0), pids[0]);
+	CHECK(counted_ns() > 0);
+	EQUAL(perfctr_device_count_processes(device, pids, 2), 0);
+	CHECK(counted_ns() > 0);
+	EQUAL(perfctr_device_count_threads(device, pids, 1), 0);
+	EQUAL(perfctr_session_new(selection, NULL, &session), -ESRCH);
+	kill(pids[1], SIGKILL);
+	EQUAL(waitpid(pids[1], NULL, 0), pids[1]);
 	end();
 }
 

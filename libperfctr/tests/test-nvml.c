@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: MIT
 /* NVIDIA GPUs by a library in place of NVML. */
+#include <link.h>
+
 #include "tree.h"
 
 #include "nvml_stub.h"
@@ -347,6 +349,22 @@ TEST_WITH(begin_gpu, end_gpu, "pid=* of a GPU that is lost is an error, not no p
 	nvml_stub.handle_result = NVML_GPU_LOST;
 	EQUAL(perfctr_selection_add(selection, GPU "process-memory,pid=*/"), -ENODEV);
 	HAS_TEXT(perfctr_ctx_error(ctx), "fell off the bus");
+}
+
+static int add_thread_bytes(struct dl_phdr_info *info, size_t size, void *data)
+{
+	for (int n = 0; n < info->dlpi_phnum; n++)
+		if (!*info->dlpi_name && info->dlpi_phdr[n].p_type == PT_TLS)
+			*(size_t *)data += info->dlpi_phdr[n].p_memsz;
+	return 0;
+}
+
+TEST("threads of other programs have no room for answers of NVML")
+{
+	size_t bytes = 0;
+
+	dl_iterate_phdr(add_thread_bytes, &bytes);
+	CHECK(bytes < 1024);
 }
 
 TEST_WITH(begin_gpu, end_gpu, "pid= belongs to events of a process, and to no other")

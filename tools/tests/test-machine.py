@@ -920,6 +920,17 @@ def keys_of_json():
 
 
 @test
+def start_of_a_command():
+    """stat opens each default event of a command once: it costs more to ask than to count"""
+    with Machine(BUILD) as m:
+        m.pmu("software", 1, {})
+        m.perf("1 * * rate 1000")
+        check(m.run("stat", "-d", "local", "--", "true").returncode == 0, "stat")
+        events = [line.split(" config ")[1].split()[0] for line in m.calls()]
+        check(sorted(events) == ["0x1", "0x2", "0x3"], m.calls())
+
+
+@test
 def commands_that_never_ran():
     """a command that cannot be executed was not counted: no format shows a value"""
     with Machine(BUILD) as m:

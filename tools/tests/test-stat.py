@@ -47,8 +47,9 @@ class Controlled:
         check(answer == b"ack\n\0", f"{command}: {answer}")
 
     def end(self, status=143):
-        """What it counted, and its messages; stop ends the program with SIGTERM."""
+        """What it counted, and its messages, ended by a signal."""
         os.close(self.commands)
+        self.process.terminate()
         text, errors = self.process.communicate(timeout=60)
         check(self.process.returncode == status, f"{self.process.returncode} {errors}")
         return json.loads(text), errors
@@ -64,9 +65,15 @@ def clients_of_perf_control():
     stat.tell(b"ng\n")
     stat.tell(b"enable")
     time.sleep(0.2)
-    os.write(stat.commands, b"stop")
+    # of perf record: they end nothing
+    os.write(stat.commands, b"snapshot\n")
+    stat.tell(b"stop")
+    stat.tell(b"evlist -v\n")
+    time.sleep(0.1)
+    check(stat.process.poll() is None, "stop ended it")
     result, errors = stat.end()
     check(errors.count("is no command") == 1 and "'wrong'" in errors, errors)
+    check("\ncpu-clock\n" in errors, errors)
     check(result["counters"][0]["value"] > 0, f"{result}")
     # a file that ends, as of a shell's pipe
     done = run("-j", "-D", "-1", "--control", "fd:0", "-e", "cpu-clock", "--", *BRIEF,
@@ -78,18 +85,20 @@ def clients_of_perf_control():
 def clients_that_read_no_answers():
     """--control: neither a reader that is gone nor a full pipe stops the counting"""
     stat = Controlled(answers=False)
-    os.write(stat.commands, b"enable\nstop\n")
+    os.write(stat.commands, b"enable\n")
+    time.sleep(0.2)
     check(stat.end()[0]["counters"], "without a reader")
     stat = Controlled()
     os.write(stat.commands, b"ping\n" * 10000)
-    os.write(stat.commands, b"ping\n" * 10000 + b"enable\nstop\n")
+    os.write(stat.commands, b"ping\n" * 10000 + b"enable\n")
+    time.sleep(1)
     check(stat.end()[0]["counters"], "a full pipe")
     os.close(stat.answers)
 
 
 @test
 def spellings_of_perf():
-    """--no-big-num and -B; a second -G is refused, not forgotten; -d, -dd, -ddd are none of ours"""
+    """--no-big-num and -B; -d, -dd, -ddd are none of ours"""
     def value(*options):
         done = run(*options, "-e", "cpu-clock", "--", *BRIEF)
         return next(line for line in done.stderr.splitlines() if "cpu-clock" in line).split()[0]
@@ -98,8 +107,6 @@ def spellings_of_perf():
                             (("-I", "60s", "--no-big-num"), False),
                             (("--no-big-num", "-B"), True)):
         check(("," in value(*options)) == commas, f"{options}: {value(*options)}")
-    done = run("-G", "a", "-G", "b", "-e", "cs", "--", "true", status=2)
-    check("-G 'b'" in done.stderr and "--for-each-cgroup" in done.stderr, done.stderr)
     for words, status in ((("-d", "true"), 4), (("-dd", "true"), 2), (("-d", "--", "true"), 2),
                           (("-ddd", "-e", "cs", "true"), 2), (("-d", "-e", "cs", "true"), 2)):
         check("perf's -d is -e" in run(*words, status=status).stderr, words)
@@ -153,6 +160,8 @@ def fields_for_perf(text, interval=False, per_cpu=False, cgroup=False, repeat=Fa
 CASES = {
     ("-e", "cs,faults,task-clock,cpu-clock", "--", *BRIEF): {},
     ("-e", "{page-faults:u,context-switches}", "-e", "minor-faults", "--", *BRIEF): {},
+    ("-e", "cs,context-switches,page-faults,faults,cs:u,context-switches:u", "--", *BRIEF): {},
+    ("-e", "page-faults,cpu-clock", "-e", "faults", "--", *BRIEF): {},
     ("-r", "3", "-e", "faults,task-clock", "--", *BRIEF): {"repeat": True},
     ("-I", "100", "-e", "task-clock", "--", "timeout", "0.25", *BUSY): {"interval": True},
     ("-D", "300", "-e", "cs,cpu-clock", "--", "true"): {},
@@ -201,6 +210,90 @@ def scripts_for_perf_read_ours():
 
 
 @test
+def several_processes():
+    """--pid A,B and -t A,B count the sum, each once, until both have ended; record does, too"""
+    def clock(*options):
+        return json.loads(run("-j", *options, "-e", "task-clock").stdout)["counters"][0]["value"]
+    with tempfile.TemporaryDirectory() as folder, subprocess.Popen(BUSY) as a, \
+            subprocess.Popen(BUSY) as b:
+        try:
+            for option in "--pid", "-t":
+                wait = "--timeout", "300"
+                one = clock(option, str(a.pid), *wait)
+                both_of = clock(option, f"{a.pid},{b.pid},{a.pid}", *wait)
+                check(both_of > 0 and one > 0, f"{one} {both_of}")
+                # of two that work in turns on one CPU, the sum is that of the CPU
+                check(len(os.sched_getaffinity(0)) < 2 or both_of > 1.2 * one, f"{one} {both_of}")
+                text = run(option, f"{a.pid},{b.pid}", *wait, "-e", "task-clock").stdout
+                check(f"{a.pid}, {b.pid} and their children" in text, text)
+                for wrong in "", "x", "1,", ",1", "1,x", "0", "-1", "1;2", "99999999999":
+                    check("numbers such as 12,34" in
+                          run(option, wrong, "-e", "cs", status=2).stderr, wrong)
+                check("No such process" in
+                      run(option, f"{a.pid},2147483647", "-e", "cs", status=1).stderr, "no process")
+            capture = folder + "/capture"
+            harness.run(PERFCTR, "record", "-o", capture, "--pid", f"{a.pid},{b.pid}", "-e",
+                        "task-clock", "--", "sleep", "0.2")
+            check("2 processes" in harness.run(PERFCTR, "report", capture).stdout, "report")
+        finally:
+            a.kill()
+            b.kill()
+    with subprocess.Popen(["sleep", "0.2"]) as a, subprocess.Popen(["sleep", "0.6"]) as b:
+        begin = time.monotonic()
+        with subprocess.Popen([*STAT, "--pid", f"{b.pid},{a.pid}", "-e", "cs"],
+                              stdout=subprocess.DEVNULL) as stat:
+            # who is not waited for has not ended for the kernel
+            a.wait()
+            b.wait()
+            check(stat.wait(60) == 0 and time.monotonic() - begin > 0.5, "the last one")
+
+
+@test
+def two_names_of_an_event():
+    """cs,context-switches are two rows in all formats, a name or a pattern again is none more"""
+    def names(*events):
+        events = [word for event in events for word in ("-e", event)]
+        found = json.loads(run("-j", *events, "--", "true").stdout)["counters"]
+        table = run(*events, "--", "true").stderr
+        check(all(f" software/{c['counter']}" in table for c in found), f"{table} {found}")
+        lines = run("--jsonl", *events, "--", "true").stdout.splitlines()
+        check([c["event"] for c in json.loads(lines[-1])["counters"]] ==
+              [c["event"] for c in found], lines)
+        return [c["event"].split("/")[1] for c in found]
+    check(names("cs,context-switches") == ["cs", "context-switches"], "both")
+    check(names("context-switches", "cs") == ["context-switches", "cs"], "the other way")
+    check(names("cs,cs,software/context-sw*/,cs") == ["context-switches"], "again")
+    check(names("software/page-faults/,page-faults,faults") == ["page-faults", "faults"], "PMU")
+    with tempfile.TemporaryDirectory() as folder:
+        file = folder + "/capture"
+        harness.run(PERFCTR, "record", "-o", file, "-e", "faults,page-faults", "--", "true")
+        found = json.loads(harness.run(PERFCTR, "report", "-j", file).stdout)["counters"]
+        check(len({c["event"] for c in found}) == 2 and found[0]["value"] > 0, found)
+
+
+@test
+def users_without_the_kernel():
+    """stat of a user whom perf_event_paranoid keeps from the kernel: values and names as perf's"""
+    with open("/proc/sys/kernel/perf_event_paranoid", encoding="ascii") as f:
+        if os.geteuid() or f.read().strip() != "2" or not shutil.which("perf"):
+            return "takes root, perf, and perf_event_paranoid = 2"
+    events = "-e", "cs,migrations,faults,task-clock"
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        ours = shutil.copy(PERFCTR, folder)
+        found = [harness.run(*words, "stat", "-x,", *events, "--", *BRIEF,
+                             uid=harness.NOBODY).stderr
+                 for words in (("perf",), (ours,))]
+        rows = [[line.split(",") for line in text.splitlines()] for text in found]
+        check([row[2] for row in rows[0]] == [row[2] for row in rows[1]] and
+              all(row[2].endswith(":u") for row in rows[1]), found)
+        check([row[0] for row in rows[1]][:2] == [row[0] for row in rows[0]][:2], found)
+        text = harness.run(ours, "stat", *events, "--", "true", uid=harness.NOBODY).stderr
+        check("without the kernel" in text and "tasks: 0 without it" in text, text)
+    return None
+
+
+@test
 def rows_of_csv():
     """stat -x: fields, names and units without perf beside it; stdout is the command's"""
     done = run("-x,", "-e", "cs,faults,cpu-clock:u", "--", "echo", "hello")
@@ -241,6 +334,34 @@ def intervals_share_their_time():
                            "cs", "--", "true")
         check([line.split(",")[2:4] for line in done.stderr.splitlines()] ==
               [["cs", name] for name in names], done.stderr)
+    return None
+
+
+@test
+def cgroups_of_events():
+    """-G: one for all events, / for all processes, one for each event, in fields as perf's"""
+    with Cgroups() as names:
+        if not names or not shutil.which("perf"):
+            return "no cgroups can be made here, or no perf"
+        a, b = names
+        for options in (("-e", "cs,faults", "-G", a), ("-e", "cs,faults", "-G", f"{a},{a}"),
+                        ("-e", "cs,faults", "-G", f"{a},{b}"), ("-e", "cs,faults", "-G", "/" + a),
+                        ("-e", "cs", "-G", a, "-e", "faults", "-G", b),
+                        ("-e", "cpu-clock,faults", "-G", "/")):
+            rows = [fields_for_perf(harness.run(*program, "-x,", "-a", *options, "--",
+                                                "true").stderr, cgroup=True)
+                    for program in (("perf", "stat"), (PERFCTR, "stat"))]
+            check(rows[0] == rows[1] and len(rows[0]) == 2, f"{options}: {rows}")
+        def refused(*options):
+            return harness.run(PERFCTR, "stat", *options, "--", "true", status=2).stderr
+        for options in (("-e", "cs", "-G", f"{a},{b}"), ("-e", "cs,faults,cs:u", "-G", f"{a},{a}"),
+                        ("-G", f"{a},{b}"), ("-e", "cs,faults", "-M", "x", "-G", f"{a},{b}")):
+            check("one for each event" in refused(*options), options)
+        check("no name" in refused("-e", "cs,faults", "-G", f",{a}"), "empty")
+        check("exclude" in refused("-e", "cs,faults", "-G", f"{a},{b}", "--for-each-cgroup", a),
+              "both")
+        text = harness.run(PERFCTR, "stat", "-e", "cs", "-G", "/", "--", "true").stderr
+        check("cgroup / " in text, text)
     return None
 
 

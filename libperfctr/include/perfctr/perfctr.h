@@ -221,15 +221,29 @@ struct perfctr_device *perfctr_device_unref(struct perfctr_device *device);
 int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
 
 /**
- * perfctr_device_count_thread() - count a thread instead of the whole machine
+ * perfctr_device_count_processes() - count some processes instead of the whole machine
  * @device: the local device
- * @thread: the thread, counted with its future children
+ * @processes: their numbers, of the caller; each is counted with its future children
+ * @count: of them, from 1
  *
- * As perfctr_device_count_task(), which it replaces.
+ * Counts are sums. As perfctr_device_count_task(), which it replaces.
  *
- * Return: 0; -EOPNOTSUPP another device.
+ * Return: 0; -EINVAL none, or one twice; -ENOMEM; -EOPNOTSUPP another device.
  */
-int perfctr_device_count_thread(struct perfctr_device *device, pid_t thread);
+int perfctr_device_count_processes(struct perfctr_device *device, const pid_t *processes,
+				   size_t count);
+
+/**
+ * perfctr_device_count_threads() - count some threads instead of the whole machine
+ * @device: the local device
+ * @threads: their numbers, of the caller; each is counted with its future children
+ * @count: of them, from 1
+ *
+ * As perfctr_device_count_processes().
+ *
+ * Return: as perfctr_device_count_processes().
+ */
+int perfctr_device_count_threads(struct perfctr_device *device, const pid_t *threads, size_t count);
 
 /**
  * perfctr_device_count_cpus() - count some CPUs instead of the whole machine

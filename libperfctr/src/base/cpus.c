@@ -40,46 +40,48 @@ static bool read_range(const char **text, long *low, long *high, long *used, lon
 	return *low <= *high && *used > 0 && *used <= *group;
 }
 
-/* Return: how many are set in @is_set, -EINVAL. */
+/*
+ * @is_set: of each CPU up to the highest; NULL: to be found.
+ * Return: how many CPUs up to the highest there are, -EINVAL.
+ */
 static int collect(const char *text, bool *is_set)
 {
 	long low, high, used, group;
-	int count = 0;
+	int bound = 0;
 
 	while (*text == ' ' || *text == '\n')
 		text++;
 	while (*text) {
 		if (!read_range(&text, &low, &high, &used, &group))
 			return -EINVAL;
-		for (long cpu = low; cpu <= high; cpu++) {
-			if ((cpu - low) % group >= used || is_set[cpu])
-				continue;
-			is_set[cpu] = true;
-			count++;
-		}
+		bound = high < bound ? bound : (int)high + 1;
+		for (long cpu = low; is_set && cpu <= high; cpu++)
+			is_set[cpu] |= (cpu - low) % group < used;
 		if (*text == ',' && text[1])
 			text++;
 		else if (*text)
 			return -EINVAL;
 	}
-	return count;
+	return bound;
 }
 
 int cpu_list_parse(const char *text, struct cpu_list *list)
 {
-	bool *is_set = calloc(MAX_CPUS, sizeof(*is_set));
-	int count = is_set ? collect(text, is_set) : -ENOMEM;
+	const int bound = collect(text, NULL);
+	bool *is_set;
 
 	*list = (struct cpu_list){ 0 };
-	if (count > 0) {
-		list->cpus = calloc((size_t)count, sizeof(*list->cpus));
-		for (int cpu = 0; list->cpus && list->count < (size_t)count; cpu++)
-			if (is_set[cpu])
-				list->cpus[list->count++] = cpu;
-		count = list->cpus ? count : -ENOMEM;
-	}
+	if (bound <= 0)
+		return bound;
+	is_set = calloc((size_t)bound, sizeof(*is_set));
+	list->cpus = is_set ? calloc((size_t)bound, sizeof(*list->cpus)) : NULL;
+	if (list->cpus)
+		collect(text, is_set);
+	for (int cpu = 0; list->cpus && cpu < bound; cpu++)
+		if (is_set[cpu])
+			list->cpus[list->count++] = cpu;
 	free(is_set);
-	return count < 0 ? count : 0;
+	return list->cpus ? 0 : -ENOMEM;
 }
 
 int cpu_list_read(const struct perfctr_sys *sys, const char *path, struct cpu_list *list)

@@ -74,7 +74,7 @@ struct perfctr_device {
 	size_t block_count;
 	struct drm_perfctr_clock_info *clocks;
 	size_t clock_count;
-	/* the process that a local device counts; 0: the whole machine, as a broker does */
+	/* the first process that a local device counts; 0: the whole machine, as a broker does */
 	pid_t task;
 	/* the CPUs whose cores a local device counts; empty: all */
 	struct cpu_list cpus;

@@ -149,6 +149,7 @@ static int add_by_name(struct event_parser *p, const char *name)
 	result = add_special(p, name);
 	if (result <= 0)
 		return result;
+	p->alias = name;
 	/* also where a fabric or a GPU has a counter of that name */
 	if (!p->gpu_first && generic_event_find(name, &generic))
 		return event_add_of_cores(p, name, &generic, 0);
@@ -226,6 +227,7 @@ static int add_event(struct event_parser *p, const char **text)
 
 	p->flags = 0;
 	p->modifiers[0] = '\0';
+	p->alias = NULL;
 	if (!strncmp(start, METRIC_PREFIX, strlen(METRIC_PREFIX)))
 		head_length = length;
 	error = cut(p, head, start, head_length);
@@ -233,6 +235,7 @@ static int add_event(struct event_parser *p, const char **text)
 		return error;
 	if (!head_length)
 		return perfctr_fail(p->ctx, -EINVAL, "an event without a name at \"%s\"", start);
+	p->is_pattern = event_is_glob(head);
 	if (start[head_length] != '/') {
 		*text = start + head_length;
 		return add_plain(p, head);
@@ -258,6 +261,7 @@ static int add_event(struct event_parser *p, const char **text)
 	error = cut(p, tail, start, length);
 	if (error)
 		return error;
+	p->is_pattern |= event_is_glob(tail) || !*tail;
 	*text += **text == ':' && close && close < *text;
 	length = strcspn(*text, ",{} ");
 	if (length && is_gpu)

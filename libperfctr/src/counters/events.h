@@ -19,6 +19,9 @@ struct event_parser {
 	/* perf's modifiers of the event that is added, "u", and their LOCAL_REQUEST_... bits */
 	char modifiers[MODIFIER_BYTES];
 	uint32_t flags;
+	/* the event is perf's other name of one, "cs"; NULL: none; it is a pattern */
+	const char *alias;
+	bool is_pattern;
 };
 
 /* --- events_lookup.c --- */

@@ -77,17 +77,30 @@ static int set_label(const struct event_parser *p, const char *terms, int cpu, c
 			    EVENT_BYTES - 1, terms);
 }
 
+/* Note under which other name a label's event was added. */
+static void set_alias(const struct event_parser *p, const char *terms,
+		      struct selection_label *label)
+{
+	char text[EVENT_BYTES];
+
+	label->is_any = p->is_pattern;
+	if (p->alias && !p->is_pattern && strcmp(p->alias, terms) &&
+	    !set_label(p, p->alias, DRM_PERFCTR_CPU_ANY, text) && strlen(text) < ALIAS_BYTES)
+		strcpy(label->alias, text);
+}
+
 /* An event of a PMU without a catalogue. A level has no sum: one for each CPU. */
 static int add_generic(struct event_parser *p, const struct pmu *pmu, const char *terms,
 		       const struct pmu_event *event, struct drm_perfctr_block_request *r)
 {
 	char text[EVENT_BYTES];
-	const struct selection_label label = {
+	struct selection_label label = {
 		.text = text, .unit = event->unit, .scale = event->scale, .is_chosen = *event->name
 	};
 	struct cpu_list cpus = { 0 };
 	int error = 0;
 
+	set_alias(p, terms, &label);
 	if (event->flags & LOCAL_REQUEST_LEVEL && !pmu->is_uncore && p->device->task)
 		return perfctr_fail(p->ctx, -EINVAL,
 				    "%s/%s/ is a level by sysfs, and the threads of a process have "

@@ -139,6 +139,34 @@ static int load_one(void *arg, const char *name)
 	return append(load, &pmu);
 }
 
+/* Return: 1, one was found; 0 or a negative errno. */
+static int load_first(void *arg, const char *name)
+{
+	struct load *load = arg;
+	int error = load_one(load, name);
+
+	return error ? error : load->list->count > 0;
+}
+
+static int load_first_readings(void *arg, const char *name, uint32_t type)
+{
+	int error = load_readings(arg, name, type);
+
+	return error ? error : 1;
+}
+
+int pmu_any(struct perfctr_ctx *ctx)
+{
+	struct pmu_list list = { 0 };
+	struct load load = { ctx, &list };
+	int found = ctx->sys->list(ctx->sys->data, PMU_PATH, load_first, &load);
+
+	if (!found || found == -ENOENT)
+		found = ctx->readings->pmus(ctx, load_first_readings, &load);
+	pmu_list_free(&list);
+	return found < 0 ? perfctr_fail(ctx, found, PMU_PATH ": %s", strerror(-found)) : found;
+}
+
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list)
 {
 	struct load load = { ctx, list };

@@ -41,6 +41,8 @@ struct pmu_event {
 	char params[EVENT_BYTES], given[EVENT_BYTES];
 };
 
+/* Whether the machine has PMUs. Return: 1 or 0; a negative errno, the reason is kept. */
+int pmu_any(struct perfctr_ctx *ctx);
 /* All PMUs of the machine, empty without perf events. */
 int pmu_list_load(struct perfctr_ctx *ctx, struct pmu_list *list);
 /* The same, or as they were up to 0.1 s ago: each event looks for its PMU, each session for all. */

@@ -68,7 +68,7 @@ static int visit_pmus(struct perfctr_ctx *ctx, const struct perfctr_device *devi
 		      perfctr_pmu_event_fn fn, void *data)
 {
 	struct pmu_list list = { 0 };
-	int error = pmu_list_load(ctx, &list);
+	int error = pmu_list_recent(ctx, &list);
 
 	if (!error && device)
 		pmu_list_judge(device, &list);

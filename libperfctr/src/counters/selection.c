@@ -213,11 +213,35 @@ static bool takes_name_of(const struct perfctr_selection *s, size_t n,
 	       !strcmp(label->text, other->text);
 }
 
+/* Whether an event was given the same name of perf's before; a pattern has no name of its own. */
+static bool has_alias(const struct selection_label *a, const struct selection_label *b)
+{
+	return !b || a->is_any || b->is_any || a->is_chosen || b->is_chosen ||
+	       !strcmp(a->alias, b->alias);
+}
+
+/*
+ * An event is added by another of perf's names: as with perf it is counted once more, and each has
+ * its own name. @n: the request that has it.
+ */
+static int name_apart(struct perfctr_selection *s, size_t n, const struct selection_label *label,
+		      struct selection_label *named)
+{
+	*named = *label;
+	if (*label->alias) {
+		named->text = label->alias;
+		return 0;
+	}
+	return selection_rename(s, n, s->labels[n].alias, s->labels[n].unit);
+}
+
 int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_block_request *r,
 			  const struct selection_label *label)
 {
 	struct drm_perfctr_block_request request = *r;
+	struct selection_label named;
 	int error = check_broker(s, DRM_PERFCTR_BLOCK_GENERIC_PMU);
+	size_t other = s->request_count;
 	uint32_t index = 0;
 
 	if (error)
@@ -225,8 +249,11 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 	for (size_t n = 0; n < s->request_count; n++) {
 		if (s->requests[n].type != DRM_PERFCTR_BLOCK_GENERIC_PMU)
 			continue;
-		if (same_event(&s->requests[n], r) && !differs_by_choice(&s->labels[n], label))
-			return 0;
+		if (same_event(&s->requests[n], r) && !differs_by_choice(&s->labels[n], label)) {
+			if (has_alias(&s->labels[n], label))
+				return 0;
+			other = n;
+		}
 		if (takes_name_of(s, n, r, label))
 			return perfctr_fail(s->device->ctx, -EINVAL,
 					    "name=%s: another event has this name", label->text);
@@ -239,7 +266,9 @@ int selection_add_generic(struct perfctr_selection *s, const struct drm_perfctr_
 	request.flags |= DRM_PERFCTR_REQUEST_PMU;
 	request.index = (uint16_t)index;
 	request.mask = 1;
-	return selection_append(s, &request, label);
+	error = other < s->request_count ? name_apart(s, other, label, &named) : 0;
+	return error ? error :
+		       selection_append(s, &request, other < s->request_count ? &named : label);
 }
 
 int selection_add_metric(struct perfctr_selection *s, const struct perfctr_metric_desc *metric)

@@ -5,11 +5,16 @@
 #include "base/device.h"
 #include "catalogue.h"
 
+enum { ALIAS_BYTES = 40 };
+
 /* name of a perf PMU's event, for request number n of a selection */
 struct selection_label {
 	const char *text, *unit; /* never NULL; shorter than EVENT_BYTES and UNIT_BYTES */
 	char *texts; /* of a selection's label: both, owned */
 	bool is_chosen; /* the user named the event (name=), and may name it twice */
+	/* the other name that it was given, "cs"; empty: that of @text; any: of a pattern */
+	char alias[ALIAS_BYTES];
+	bool is_any;
 	double scale;
 	/* bits of the request's mask that were named with and without the block's index */
 	uint64_t single, summed;

@@ -152,11 +152,13 @@ struct host {
 	u32 gpu_epoch, pair_epoch;
 
 	/*
-	 * what the device "local" counts instead of the machine: a process, or only that thread of
-	 * it; folder of a cgroup; the cores of these CPUs, of the device, NULL: all
+	 * what the device "local" counts instead of the machine: processes, or only these threads
+	 * of them, owned, from their execve() on; folder of a cgroup; the cores of these CPUs, of
+	 * the device, NULL: all
 	 */
-	pid_t task;
-	bool is_thread;
+	pid_t *tasks;
+	size_t task_count;
+	bool are_threads, from_exec;
 	int cgroup;
 	const struct cpu_list *cpus;
 	struct host_session *sessions[HOST_MAX_SESSIONS];

@@ -231,6 +231,7 @@ static void host_free(void *data)
 	if (host->attribute >= 0)
 		host->ctx->sys->close(host->ctx->sys->data, host->attribute);
 	pthread_mutex_destroy(&host->lock);
+	free(host->tasks);
 	free(host);
 }
 
@@ -266,12 +267,10 @@ const struct host_driver *host_driver_of(const char *name)
 
 static int find_pmus(struct perfctr_ctx *ctx, bool *found)
 {
-	struct pmu_list pmus;
-	int error = pmu_list_load(ctx, &pmus);
+	const int any = pmu_any(ctx);
 
-	*found = !error && pmus.count;
-	pmu_list_free(&pmus);
-	return error;
+	*found = any > 0;
+	return any < 0 ? any : 0;
 }
 
 static struct host *host_new(struct perfctr_ctx *ctx)
@@ -361,8 +360,10 @@ static int choose(struct perfctr_device *device, const char *what, const char *w
 	if (host->cgroup >= 0)
 		device->ctx->sys->close(device->ctx->sys->data, host->cgroup);
 	host->cgroup = -1;
-	host->task = 0;
-	host->is_thread = false;
+	free(host->tasks);
+	host->tasks = NULL;
+	host->task_count = 0;
+	host->are_threads = host->from_exec = false;
 	host->cpus = NULL;
 	device->task = 0;
 	cpu_list_free(&device->cpus);
@@ -371,26 +372,67 @@ static int choose(struct perfctr_device *device, const char *what, const char *w
 	return 0;
 }
 
-EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
+/* @what: of one; @whats: of several. Return: 0 or a negative errno. */
+static int choose_tasks(struct perfctr_device *device, const char *what, const char *whats,
+			const pid_t *tasks, size_t count)
 {
-	int error = choose(device, task ? "a process and its children" : THIS_MACHINE, "");
+	struct host *host = device->link_data;
+	char number[32];
+	int error;
 
+	for (size_t n = 0; n < count; n++)
+		for (size_t i = 0; i < n; i++)
+			if (tasks[i] == tasks[n])
+				return perfctr_fail(device->ctx, -EINVAL,
+						    "task %d is there twice: it would be counted "
+						    "twice",
+						    tasks[n]);
+	snprintf(number, sizeof(number), "%zu", count);
+	error = count > 1 ? choose(device, number, whats) : choose(device, what, "");
 	if (error)
 		return error;
-	((struct host *)device->link_data)->task = task;
-	device->task = task < 0 ? -task : task;
+	host->tasks = calloc(count, sizeof(*tasks));
+	if (!host->tasks)
+		return perfctr_no_memory(device->ctx);
+	memcpy(host->tasks, tasks, count * sizeof(*tasks));
+	host->task_count = count;
+	device->task = tasks[0];
 	return 0;
 }
 
-EXPORT int perfctr_device_count_thread(struct perfctr_device *device, pid_t thread)
+EXPORT int perfctr_device_count_processes(struct perfctr_device *device, const pid_t *processes,
+					  size_t count)
 {
-	int error = choose(device, "a thread", "");
+	if (!count)
+		return perfctr_fail(device->ctx, -EINVAL, "no process is given");
+	return choose_tasks(device, "a process and its children", "processes and their children",
+			    processes, count);
+}
 
-	if (error)
-		return error;
-	((struct host *)device->link_data)->task = device->task = thread;
-	((struct host *)device->link_data)->is_thread = true;
-	return 0;
+EXPORT int perfctr_device_count_threads(struct perfctr_device *device, const pid_t *threads,
+					size_t count)
+{
+	int error;
+
+	if (!count)
+		return perfctr_fail(device->ctx, -EINVAL, "no thread is given");
+	error = choose_tasks(device, "a thread", "threads", threads, count);
+	if (!error)
+		((struct host *)device->link_data)->are_threads = true;
+	return error;
+}
+
+EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
+{
+	const pid_t process = task < 0 ? -task : task;
+	int error;
+
+	if (!task)
+		return choose(device, THIS_MACHINE, "");
+	error = perfctr_device_count_processes(device, &process, 1);
+	if (!error)
+		((struct host *)device->link_data)->from_exec = task < 0;
+	return error;
 }
 
 EXPORT int perfctr_device_count_cpus(struct perfctr_device *device, const char *list)
@@ -436,7 +478,8 @@ static bool perf_counts_in(const struct perfctr_sys *sys, int cgroup)
 EXPORT int perfctr_device_count_cgroup(struct perfctr_device *device, const char *path)
 {
 	const char *slash = strrchr(path, '/');
-	int fd, error = choose(device, "cgroup", slash ? slash + 1 : path);
+	/* the root ends with a slash */
+	int fd, error = choose(device, "cgroup", !slash ? path : slash[1] ? slash + 1 : slash);
 
 	if (error)
 		return error;

@@ -289,9 +289,8 @@ static struct host_session *new_session(struct host *host, const struct session_
 	s->sys = s->events.sys = host->ctx->sys;
 	s->eventfd = s->wake = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	s->events.task = host->task < 0 ? -host->task : host->task;
-	s->events.from_exec = host->task < 0;
-	s->events.is_thread = host->is_thread;
+	s->events.from_exec = host->from_exec;
+	s->events.are_threads = host->are_threads;
 	s->events.skips_unsupported = setup->flags & PERFCTR_SESSION_SKIP_UNSUPPORTED;
 	s->events.cgroup = -1;
 	s->period_ns = setup->period_ns;
@@ -308,8 +307,10 @@ static struct host_session *new_session(struct host *host, const struct session_
 static int build(struct host_session *s, struct session_setup *setup)
 {
 	struct host *host = s->host;
-	int error = 0;
+	int error = perf_events_count_tasks(&s->events, host->tasks, host->task_count);
 
+	if (error)
+		return error;
 	if (host->cgroup >= 0)
 		s->events.cgroup = s->sys->dup(s->sys->data, host->cgroup);
 	if (host->cgroup >= 0 && s->events.cgroup < 0)

@@ -113,6 +113,9 @@ struct nvml {
 	bool is_open;
 	struct gpu *gpus;
 	struct nvml_gauge *gauges; /* the newest first */
+	/* answers of NVML, of one call */
+	struct nvml_process processes[MOST_PROCESSES];
+	struct nvml_process_use uses[MOST_PROCESSES];
 };
 
 /* --- GPUs --------------------------------------------------------------------------- */
@@ -278,6 +281,7 @@ static int open_library(struct perfctr_ctx *ctx, struct nvml *nvml, char *reason
 
 /* a session's reading of a GPU: values of calls that serve several events */
 struct reading {
+	struct nvml *nvml;
 	const struct nvml_api *api;
 	struct gpu *gpu;
 	uint64_t now_ns;
@@ -286,8 +290,7 @@ struct reading {
 	struct nvml_memory memory;
 	struct nvml_utilization utilization;
 	struct nvml_gpm gpm;
-	struct nvml_process_use *use;
-	unsigned int use_count;
+	unsigned int use_count; /* of nvml->uses */
 };
 
 /* all ones is NVML's word for "unknown" */
@@ -407,7 +410,7 @@ static int add_processes(const struct reading *r,
 			 int (*list)(void *, unsigned int *, struct nvml_process *), long pid,
 			 bool *found, uint64_t *value)
 {
-	static _Thread_local struct nvml_process processes[MOST_PROCESSES];
+	struct nvml_process *processes = r->nvml->processes;
 	unsigned int count = MOST_PROCESSES;
 	const int result = list ? list(r->gpu->handle, &count, processes) : NVML_NO_FUNCTION;
 
@@ -436,14 +439,13 @@ static int read_process_memory(const struct reading *r, long pid, uint64_t *valu
 
 static int read_process_use(struct reading *r, unsigned int number, long pid, uint64_t *value)
 {
-	static _Thread_local struct nvml_process_use use[MOST_PROCESSES];
+	struct nvml_process_use *uses = r->nvml->uses;
 	const struct nvml_process_use *newest = NULL;
 
 	if (r->use_result < 0) {
-		r->use = use;
 		r->use_count = MOST_PROCESSES;
 		r->use_result = r->api->process_use ?
-					r->api->process_use(r->gpu->handle, use, &r->use_count,
+					r->api->process_use(r->gpu->handle, uses, &r->use_count,
 							    r->gpu->use_us) :
 					NVML_NO_FUNCTION;
 	}
@@ -451,11 +453,11 @@ static int read_process_use(struct reading *r, unsigned int number, long pid, ui
 	if (r->use_result == NVML_NOT_FOUND)
 		return NVML_NO_DATA;
 	for (unsigned int n = 0; !r->use_result && n < r->use_count && n < MOST_PROCESSES; n++) {
-		if (r->use[n].time_us > r->gpu->use_us)
-			r->gpu->use_us = r->use[n].time_us;
-		if (r->use[n].pid == (unsigned long)pid &&
-		    (!newest || r->use[n].time_us > newest->time_us))
-			newest = &r->use[n];
+		if (uses[n].time_us > r->gpu->use_us)
+			r->gpu->use_us = uses[n].time_us;
+		if (uses[n].pid == (unsigned long)pid &&
+		    (!newest || uses[n].time_us > newest->time_us))
+			newest = &uses[n];
 	}
 	if (r->use_result || !newest)
 		return r->use_result ? r->use_result : NVML_NO_DATA;
@@ -505,6 +507,7 @@ static int read_event(struct reading *r, const struct event *event, long pid, ui
 static void begin_reading(struct reading *r, struct nvml *nvml, struct gpu *gpu)
 {
 	memset(r, 0, sizeof(*r));
+	r->nvml = nvml;
 	r->api = &nvml->api;
 	r->gpu = gpu;
 	r->now_ns = perfctr_time_raw_ns();
@@ -629,10 +632,10 @@ struct processes {
 	size_t count;
 };
 
-static void note_processes(struct processes *p, const struct gpu *gpu,
+static void note_processes(struct processes *p, struct nvml *nvml, const struct gpu *gpu,
 			   int (*list)(void *, unsigned int *, struct nvml_process *))
 {
-	static _Thread_local struct nvml_process found[MOST_PROCESSES];
+	struct nvml_process *found = nvml->processes;
 	unsigned int count = MOST_PROCESSES;
 
 	if (!list || list(gpu->handle, &count, found))
@@ -664,8 +667,8 @@ static int nvml_pids(struct perfctr_ctx *ctx, const char *name, int (*fn)(void *
 		error = gpu ? 0 : *reason ? -ENODEV : -ENOMEM;
 	}
 	if (gpu && is_of_process(w.event)) {
-		note_processes(&p, gpu, nvml->api.compute);
-		note_processes(&p, gpu, nvml->api.graphics);
+		note_processes(&p, nvml, gpu, nvml->api.compute);
+		note_processes(&p, nvml, gpu, nvml->api.graphics);
 	}
 	nvml_close(nvml);
 	for (size_t n = 0; !error && n < p.count; n++)

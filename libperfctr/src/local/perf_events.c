@@ -54,7 +54,7 @@ struct local_file {
 
 static bool is_of_task(const struct perf_events *c, const struct local_counter *counter)
 {
-	return c->task && !counter->uncore && !is_reading(counter->pmu_type);
+	return c->task_count && !counter->uncore && !is_reading(counter->pmu_type);
 }
 
 static bool is_of_cgroup(const struct perf_events *c, const struct local_counter *counter)
@@ -86,15 +86,6 @@ static uint32_t find_leader(const struct perf_events *c, const struct local_coun
 	return NO_FILE;
 }
 
-/* Whether excluding the kernel excludes all its counts: it is what switches and migrates tasks. */
-static bool is_of_kernel(const struct local_counter *counter)
-{
-	return counter->pmu_type == PERF_TYPE_SOFTWARE &&
-	       (counter->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-		counter->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-		counter->config == PERF_COUNT_SW_CGROUP_SWITCHES);
-}
-
 /* @pid: a thread, or -1: all, on @cpu. */
 static int open_event(struct perf_events *c, const struct local_counter *counter, pid_t pid,
 		      int cpu, int group_fd)
@@ -122,8 +113,8 @@ static int open_event(struct perf_events *c, const struct local_counter *counter
 	int fd = c->sys->perf_event_open(c->sys->data, &attr, of_cgroup ? c->cgroup : pid, cpu,
 					 group_fd, of_cgroup ? PERF_FLAG_PID_CGROUP : 0);
 
-	/* unprivileged users may count their own processes without the kernel */
-	if (fd == -EACCES && pid > 0 && !is_of_kernel(counter) && !attr.exclude_user) {
+	/* as perf: unprivileged users may count their own processes without the kernel */
+	if (fd == -EACCES && pid > 0 && !attr.exclude_user) {
 		attr.exclude_kernel = attr.exclude_hv = 1;
 		fd = c->sys->perf_event_open(c->sys->data, &attr, pid, cpu, group_fd, 0);
 		/* most likely the PMU cannot exclude the kernel, which needs permission */
@@ -225,19 +216,29 @@ static int open_on_thread(void *arg, const char *name)
 	return error == -ESRCH ? 0 : error;
 }
 
-static int open_on_task(struct perf_events *c, uint32_t which)
+static int open_on_process(struct perf_events *c, uint32_t which, pid_t process)
 {
 	struct threads t = { c, which, false };
 	char path[64];
 	int error;
 
-	if (c->is_thread)
-		return open_on(c, which, c->task, c->counters[which].cpu);
-	snprintf(path, sizeof(path), "/proc/%d/task", c->task);
+	snprintf(path, sizeof(path), "/proc/%d/task", process);
 	error = c->sys->list(c->sys->data, path, open_on_thread, &t);
-	if (!t.any || (!error && !c->counters[which].open_count))
-		return -ESRCH;
-	return error;
+	return t.any ? error : -ESRCH;
+}
+
+/* Of several, those that ended count nothing. */
+static int open_on_tasks(struct perf_events *c, uint32_t which)
+{
+	for (size_t n = 0; n < c->task_count; n++) {
+		const pid_t task = c->tasks[n];
+		const int error = c->are_threads ? open_on(c, which, task, c->counters[which].cpu) :
+						   open_on_process(c, which, task);
+
+		if (error && error != -ESRCH)
+			return error;
+	}
+	return c->counters[which].open_count ? 0 : -ESRCH;
 }
 
 /* The driver moved the events of CPUs that left its mask to those that joined it. */
@@ -294,7 +295,7 @@ static int open_where_wanted(struct perf_events *c, uint32_t which)
 	if (is_reading(counter->pmu_type) || counter->unsupported)
 		return 0;
 	if (is_of_task(c, counter))
-		return counter->open_count ? 0 : open_on_task(c, which);
+		return counter->open_count ? 0 : open_on_tasks(c, which);
 	if (counter->cpu != DRM_PERFCTR_CPU_ANY)
 		return is_open_on(c, which, counter->cpu) ? 0 : open_on(c, which, -1, counter->cpu);
 	if (*counter->cpus_path)
@@ -475,6 +476,17 @@ static int load_pmus(struct perfctr_ctx *ctx, const struct perf_events *c, struc
 		return pmu_list_load(ctx, pmus);
 	}
 	return error;
+}
+
+int perf_events_count_tasks(struct perf_events *c, const pid_t *tasks, size_t count)
+{
+	c->tasks = calloc(count + 1, sizeof(*tasks));
+	if (!c->tasks)
+		return -ENOMEM;
+	if (count)
+		memcpy(c->tasks, tasks, count * sizeof(*tasks));
+	c->task_count = count;
+	return 0;
 }
 
 int perf_events_open(struct perfctr_ctx *ctx, struct perf_events *c)
@@ -735,7 +747,7 @@ uint64_t perf_events_read(struct perf_events *c)
 	if (read_at_once(c, &now_ns) || (c->ends && read_at_once(c, &now_ns)))
 		follow_cpus(c, true);
 	readings_read(c, now_ns);
-	if (c->task)
+	if (c->task_count)
 		hybrid_add_away(c);
 	note_sleep(c);
 	return now_ns;
@@ -779,6 +791,7 @@ void perf_events_close(struct perf_events *c)
 	readings_free(c);
 	cpu_list_free(&c->online);
 	cpu_list_free(&c->only);
+	free(c->tasks);
 	free(c->files);
 	free(c->counters);
 	if (c->cgroup >= 0)

@@ -56,9 +56,10 @@ struct perf_events {
 	size_t counter_count;
 	struct local_file *files;
 	size_t file_count, file_room;
-	/* the counted process, with its future children; 0: the whole machine */
-	pid_t task;
-	bool is_thread; /* only that thread, with its future children */
+	/* the counted processes, with their future children, owned; none: the whole machine */
+	pid_t *tasks;
+	size_t task_count;
+	bool are_threads; /* only these threads, with their future children */
 	struct cpu_list only; /* CPUs whose cores are counted, owned; empty: all */
 	/* folder of the counted cgroup, owned, -1: none */
 	int cgroup;
@@ -82,6 +83,8 @@ struct perf_events {
 	bool span_lost;
 };
 
+/* Count these instead of the machine, before perf_events_open(). Return: 0 or -ENOMEM. */
+int perf_events_count_tasks(struct perf_events *c, const pid_t *tasks, size_t count);
 /*
  * Open the events of the counters, disabled.
  * Return: 0, or perf's error; call perf_events_close() in any case.

@@ -5,11 +5,13 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <linux/capability.h>
 #include <locale.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 const char *app_reason(int error)
@@ -162,16 +164,12 @@ int app_flush(FILE *out)
 
 bool app_has_capability(unsigned int number)
 {
-	unsigned long long mask = 0;
-	char line[256];
-	FILE *status = fopen("/proc/self/status", "re");
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	while (status && fgets(line, sizeof(line), status))
-		if (sscanf(line, "CapEff: %llx", &mask) == 1)
-			break;
-	if (status)
-		fclose(status);
-	return mask >> number & 1;
+	if (syscall(SYS_capget, &header, sets))
+		return false;
+	return sets[number / 32].effective >> number % 32 & 1;
 }
 
 char *app_setcap(char *text, size_t size)

@@ -205,6 +205,9 @@ char *cgroup_find_counted(const char *text)
 
 	find_mounts(&m);
 	path = relative(&m, text, &in);
+	/* as perf: below the root, and the root itself */
+	if (!path && *text == '/' && !goes_up(text))
+		path = text + strspn(text, "/");
 	mount = m.perf ? m.perf : m.unified;
 	errno = ENOENT;
 	if (path && mount)

@@ -62,32 +62,49 @@ int command_prepare(const struct app *app, struct command *command, int stdout_f
 }
 
 /* The process of a thread; the number itself if it is a process, or there is none. */
-static uint64_t process_of(uint64_t thread)
+static pid_t process_of(pid_t thread)
 {
 	char path[64], *line = NULL;
-	uint64_t process = thread;
+	pid_t process = thread;
 	size_t size = 0;
 	FILE *file;
 
-	snprintf(path, sizeof(path), "/proc/%llu/status", (unsigned long long)thread);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)thread);
 	file = fopen(path, "re");
 	while (file && getline(&line, &size, file) > 0)
 		if (!strncmp(line, "Tgid:", strlen("Tgid:")))
-			process = strtoull(line + strlen("Tgid:"), NULL, 10);
+			process = (pid_t)strtol(line + strlen("Tgid:"), NULL, 10);
 	free(line);
 	if (file)
 		fclose(file);
 	return process;
 }
 
-int command_watch(const struct app *app, struct command *command, uint64_t pid)
+/* Wait for the next of the watched processes. */
+static void watch_next(struct command *c)
 {
-	pid = process_of(pid);
-	command->watched_fd = (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
-	if (command->watched_fd >= 0)
-		return 0;
-	app_error(app, "process %llu: %s", (unsigned long long)pid, strerror(errno));
-	return EXIT_FAILED;
+	if (c->watched_fd >= 0)
+		close(c->watched_fd);
+	c->watched_fd = c->watched_count ? c->watched[--c->watched_count] : -1;
+}
+
+int command_watch(const struct app *app, struct command *command, const pid_t *pids, size_t count)
+{
+	command->watched = calloc(count, sizeof(*command->watched));
+	if (!command->watched)
+		return app_failed(app, -ENOMEM);
+	for (size_t n = 0; n < count; n++) {
+		const pid_t pid = process_of(pids[n]);
+		const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+		if (fd < 0) {
+			app_error(app, "process %d: %s", (int)pid, strerror(errno));
+			return EXIT_FAILED;
+		}
+		command->watched[command->watched_count++] = fd;
+	}
+	watch_next(command);
+	return 0;
 }
 
 int command_go(const struct app *app, struct command *command)
@@ -113,9 +130,15 @@ bool command_has_ended(struct command *command)
 {
 	struct pollfd process = { .fd = command->watched_fd, .events = POLLIN };
 
-	if (!command->argv)
-		return process.fd >= 0 && poll(&process, 1, 0) > 0;
-	return child_poll(&command->child);
+	if (command->argv)
+		return child_poll(&command->child);
+	while (process.fd >= 0 && poll(&process, 1, 0) > 0) {
+		if (!command->watched_count)
+			return true;
+		watch_next(command);
+		process.fd = command->watched_fd;
+	}
+	return false;
 }
 
 void command_kill(const struct command *command, int number)
@@ -161,7 +184,8 @@ char *command_text(char *const *argv, char *text, size_t size)
 
 void command_close(struct command *command)
 {
-	if (command->watched_fd >= 0)
-		close(command->watched_fd);
-	command->watched_fd = -1;
+	while (command->watched_fd >= 0 || command->watched_count)
+		watch_next(command);
+	free(command->watched);
+	command->watched = NULL;
 }

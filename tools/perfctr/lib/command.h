@@ -64,7 +64,13 @@ enum { COMMAND_GRACE_MS = 3000 };
 struct command {
 	char **argv; /* NULL: no workload, and all functions do nothing */
 	struct child child;
-	int watched_fd; /* without a workload: pidfd of the process that is counted, -1: none */
+	/*
+	 * without a workload: pidfds of the processes that are counted and did not end, the first
+	 * of them to wait for, -1: none
+	 */
+	int watched_fd;
+	int *watched;
+	size_t watched_count;
 };
 
 /*
@@ -83,8 +89,11 @@ int command_share(const struct app *app, struct command *command, struct perfctr
  */
 int command_prepare(const struct app *app, struct command *command, int stdout_fd);
 
-/* Without a workload: counting ends when a process does, that of a thread. Return: as above. */
-int command_watch(const struct app *app, struct command *command, uint64_t pid);
+/*
+ * Without a workload: counting ends when all processes have ended, those of threads.
+ * @pids: of the caller. Return: as above.
+ */
+int command_watch(const struct app *app, struct command *command, const pid_t *pids, size_t count);
 
 /*
  * Start the workload after counting has begun. Return: 0 or an exit status, the message was
@@ -95,7 +104,7 @@ int command_go(const struct app *app, struct command *command);
 /* End a process that was prepared but not started. */
 void command_abandon(struct command *command);
 
-/* Whether there is a workload or a watched process, and it has ended. */
+/* Whether there is a workload or a watched process, and all have ended. */
 bool command_has_ended(struct command *command);
 
 /* Forward a signal to the workload. */

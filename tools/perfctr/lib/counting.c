@@ -52,10 +52,10 @@ static bool names_events(const struct counting *c)
 /* Whether the options say whom the local device counts. */
 static bool is_of_some(const struct counting *c)
 {
-	return c->pid || c->tid || c->cpus || c->cgroup || c->cgroups;
+	return counting_tasks(c) || c->cpus || c->cgroup || c->cgroups;
 }
 
-/* Have the local device count a cgroup, a thread, or some CPUs. Return: 0 or an exit status. */
+/* Have the local device count a cgroup, threads, processes, or CPUs. Return: an exit status. */
 static int count_some(const struct app *app, const struct counting *c, const char *cgroup,
 		      struct counted *d)
 {
@@ -67,8 +67,10 @@ static int count_some(const struct app *app, const struct counting *c, const cha
 				 strerror(errno));
 	if (cgroup)
 		error = perfctr_device_count_cgroup(d->device, folder);
-	else if (c->tid)
-		error = perfctr_device_count_thread(d->device, (pid_t)c->tid);
+	else if (c->tids.count)
+		error = perfctr_device_count_threads(d->device, c->tids.numbers, c->tids.count);
+	else if (c->pids.count)
+		error = perfctr_device_count_processes(d->device, c->pids.numbers, c->pids.count);
 	else
 		error = perfctr_device_count_cpus(d->device, c->cpus);
 	free(folder);
@@ -80,7 +82,7 @@ static int open_to_count(const struct app *app, const struct counting *c, const 
 			 const char *cgroup, struct counted *d)
 {
 	const bool of_machine = c->all_cpus || c->cpus || cgroup;
-	const bool of_task = !of_machine && (c->pid || c->tid || c->command);
+	const bool of_task = !of_machine && (counting_tasks(c) || c->command);
 	const bool any = !names_events(c) && !c->set;
 	int status, error;
 
@@ -98,11 +100,11 @@ static int open_to_count(const struct app *app, const struct counting *c, const 
 		d->of_task = !status && device_is_local(d->device) &&
 			     !perfctr_device_count_task(d->device, 0);
 	}
-	if (!status && (c->tid || c->cpus || cgroup))
+	if (!status && (counting_tasks(c) || c->cpus || cgroup))
 		return count_some(app, c, cgroup, d);
-	if (status || (!d->of_task && !c->pid))
+	if (status || !d->of_task)
 		return status;
-	error = perfctr_device_count_task(d->device, c->pid ? (pid_t)c->pid : getpid());
+	error = perfctr_device_count_task(d->device, getpid());
 	return error ? app_failed(app, error) : 0;
 }
 
@@ -175,17 +177,100 @@ static int open_cgroups(const struct app *app, struct counting *c)
 	return status;
 }
 
-int counting_take_cgroup(const struct app *app, void *to, const char *text)
+static int add_event_cgroup(const struct app *app, struct counting_event_cgroups *e,
+			    const char *name)
 {
-	const char **cgroup = to;
+	char **more;
 
-	if (*cgroup || strchr(text, ','))
-		return app_usage(app,
-				 "-G '%s': give one cgroup for all events; --for-each-cgroup "
-				 "counts several",
-				 text);
-	*cgroup = text;
+	if (!*name)
+		return app_usage(app, "-G: a cgroup has no name; / is that of all processes");
+	more = realloc(e->names, (e->count + 1) * sizeof(*more));
+	if (!more)
+		return app_failed(app, -ENOMEM);
+	e->names = more;
+	more[e->count] = strdup(name);
+	return more[e->count++] ? 0 : app_failed(app, -ENOMEM);
+}
+
+/* The cgroups of the events' list, each once. Return: how many, -ENOMEM. */
+static int join_cgroups(struct counting_event_cgroups *e)
+{
+	int count = 0;
+	size_t size;
+	FILE *out = open_memstream(&e->apart, &size);
+
+	if (!out)
+		return -ENOMEM;
+	for (size_t n = 0; n < e->count; n++) {
+		size_t before = 0;
+
+		while (strcmp(e->names[before], e->names[n]))
+			before++;
+		if (before == n)
+			fprintf(out, "%s%s", count++ ? "," : "", e->names[n]);
+	}
+	return fclose(out) ? -ENOMEM : count;
+}
+
+/* As perf: -G a is the cgroup of all events, -G a,b or -G a -G b has one for each. */
+static int take_cgroups(const struct app *app, struct counting *c)
+{
+	struct counting_event_cgroups *e = &c->event_cgroups;
+	int status = 0, count;
+
+	for (size_t n = 0; !status && n < c->cgroup_lists.count; n++) {
+		char *names = strdup(c->cgroup_lists.words[n]), *rest = names, *name;
+
+		status = names ? 0 : app_failed(app, -ENOMEM);
+		while (!status && (name = strsep(&rest, ",")))
+			status = add_event_cgroup(app, e, name);
+		free(names);
+	}
+	if (status || !e->count)
+		return status;
+	count = join_cgroups(e);
+	if (count < 0)
+		return app_failed(app, count);
+	if (count > 1 && c->cgroups)
+		return app_usage(app, "-G and --for-each-cgroup exclude each other");
+	if (count > 1)
+		c->cgroups = e->apart;
+	else
+		c->cgroup = e->names[0];
 	return 0;
+}
+
+int counting_take_tasks(const struct app *app, void *to, const char *text)
+{
+	struct counting_tasks *t = to;
+	const char *at = text;
+
+	do {
+		pid_t *more = realloc(t->numbers, (t->count + 1) * sizeof(*more));
+		unsigned long number;
+		char *end;
+		size_t n = 0;
+
+		if (!more)
+			return app_failed(app, -ENOMEM);
+		t->numbers = more;
+		number = strtoul(at, &end, 10);
+		if (*at < '0' || *at > '9' || !number || number > INT32_MAX ||
+		    (*end && *end != ','))
+			return app_usage(app, "--pid or --tid '%s': give numbers such as 12,34",
+					 text);
+		while (n < t->count && more[n] != (pid_t)number)
+			n++;
+		more[n] = (pid_t)number;
+		t->count += n == t->count;
+		at = end + 1;
+	} while (at[-1]);
+	return 0;
+}
+
+const struct counting_tasks *counting_tasks(const struct counting *c)
+{
+	return c->pids.count ? &c->pids : c->tids.count ? &c->tids : NULL;
 }
 
 static const char perfs_d[] = "-d takes a device; perf's -d is -e with more events";
@@ -209,11 +294,13 @@ static bool is_command(const char *word)
 int counting_open_devices(const struct app *app, struct counting *c)
 {
 	bool takes_all = false;
-	int status = 0;
+	int status = take_cgroups(app, c);
 
-	if ((c->pid || c->tid) && c->all_cpus)
+	if (status)
+		return status;
+	if (counting_tasks(c) && c->all_cpus)
 		return app_usage(app, "--pid and --tid count a process, -a the whole machine");
-	if (!!c->pid + !!c->tid + !!c->cpus + !!c->cgroup + !!c->cgroups > 1)
+	if (!!c->pids.count + !!c->tids.count + !!c->cpus + !!c->cgroup + !!c->cgroups > 1)
 		return app_usage(app, "--pid, --tid, --cpu, --cgroup and --for-each-cgroup exclude "
 				      "each other");
 	if (c->cgroups && c->devices.count)
@@ -353,6 +440,37 @@ static int add_text(const struct app *app, struct counting *c, const char *text)
 	return status || !*text ? status : app_failed(app, -ENOMEM);
 }
 
+/* Add each event for the cgroup that -G has at its place. Return: 0 or an exit status. */
+static int add_in_cgroups(const struct app *app, struct counting *c)
+{
+	const struct counting_event_cgroups *e = &c->event_cgroups;
+	size_t count = 0;
+	int status = 0;
+
+	for (size_t n = 0; !status && n < c->events.count; n++) {
+		const char *text = c->events.words[n];
+		struct counted *only;
+		char *event;
+
+		while (!status && (event = counting_next_event(c, &text, &only))) {
+			struct counted *d = c->counted;
+
+			while (c->cgroups && count < e->count && strcmp(d->name, e->names[count]))
+				d++;
+			if (count++ < e->count)
+				status = add_event(app, c, d, event, true);
+			free(event);
+		}
+	}
+	if (status || (count == e->count && !c->metrics.count))
+		return status;
+	return app_usage(
+		app,
+		"-G has %zu cgroups for %zu events of -e: give one, or one for each event; "
+		"--for-each-cgroup counts each event in each",
+		e->count, count);
+}
+
 /* -M a,b is -e metric:a,metric:b */
 static int add_metrics(const struct app *app, struct counting *c)
 {
@@ -385,6 +503,8 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 		status = status ? status : add_event(app, c, NULL, *patterns, false);
 	if (patterns)
 		return status;
+	if (c->event_cgroups.count > 1)
+		return add_in_cgroups(app, c);
 	/* messages of one device are about the text as it was written */
 	for (size_t n = 0; !status && n < events->count; n++)
 		status = c->count > 1 || named_by(c, events->words[n]) ?
@@ -446,7 +566,7 @@ static int refuse_whole(void *data, const struct perfctr_pmu_event *event)
 	if (event->pmu_type != kind->pmu_type || !pmu_counts_machine(event->pmu))
 		return 0;
 	return app_usage(kind->app,
-			 "--for-each-cgroup: %s counts the whole machine, which each cgroup would "
+			 "%s counts the whole machine, which each cgroup would "
 			 "show: count it without cgroups",
 			 event->pmu);
 }
@@ -454,13 +574,16 @@ static int refuse_whole(void *data, const struct perfctr_pmu_event *event)
 /* Refuse events of the whole machine. Return: 0 or an exit status, the message was printed. */
 static int check_cgroups(const struct app *app, const struct counting *c)
 {
-	const struct perfctr_selection *s = c->counted[0].selection;
 	int status = 0;
 
-	for (size_t n = 0; s && !status && n < perfctr_selection_request_count(s); n++) {
-		struct kind kind = { app, perfctr_selection_request(s, n)->pmu_type };
+	for (size_t i = 0; i < c->count; i++) {
+		const struct perfctr_selection *s = c->counted[i].selection;
 
-		status = perfctr_pmu_events(app->ctx, refuse_whole, &kind);
+		for (size_t n = 0; s && !status && n < perfctr_selection_request_count(s); n++) {
+			struct kind kind = { app, perfctr_selection_request(s, n)->pmu_type };
+
+			status = perfctr_pmu_events(app->ctx, refuse_whole, &kind);
+		}
 	}
 	return status < 0 ? app_failed(app, status) : status;
 }
@@ -547,18 +670,19 @@ const char *counting_excludes(const struct counting *counting)
 int counting_prepare(const struct app *app, const struct counting *c, struct command *command,
 		     int stdout_fd, int (*create)(void *data), void *data)
 {
+	const struct counting_tasks *tasks = counting_tasks(c);
 	int status;
 
 	if (!counting_of_task(c)) {
 		status = create(data);
 		return status ? status : command_prepare(app, command, stdout_fd);
 	}
-	status = (c->pid || c->tid) && !command->argv ?
-			 command_watch(app, command, c->pid ? c->pid : c->tid) :
+	status = tasks && !command->argv ?
+			 command_watch(app, command, tasks->numbers, tasks->count) :
 			 command_prepare(app, command, stdout_fd);
 	if (status)
 		return status;
-	for (size_t n = 0; !c->pid && !c->tid && n < c->count; n++)
+	for (size_t n = 0; !tasks && n < c->count; n++)
 		if (c->counted[n].of_task)
 			perfctr_device_count_task(c->counted[n].device,
 						  c->is_late ? command->child.pid :
@@ -694,6 +818,13 @@ void counting_close(struct counting *c)
 	option_words_free(&c->devices);
 	option_words_free(&c->events);
 	option_words_free(&c->metrics);
+	option_words_free(&c->cgroup_lists);
+	for (size_t n = 0; n < c->event_cgroups.count; n++)
+		free(c->event_cgroups.names[n]);
+	free(c->event_cgroups.names);
+	free(c->event_cgroups.apart);
+	free(c->pids.numbers);
+	free(c->tids.numbers);
 }
 
 /* --- samples -------------------------------------------------------------------- */

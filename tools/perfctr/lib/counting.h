@@ -32,6 +32,12 @@ struct counted {
 	bool has_status;
 };
 
+/* processes or threads, each once */
+struct counting_tasks {
+	pid_t *numbers; /* owned */
+	size_t count;
+};
+
 /* the options that stat and record share, and what they count */
 struct counting {
 	struct option_words devices; /* nodes, drivers, names, DEVICE_ALL; empty: the first */
@@ -44,11 +50,21 @@ struct counting {
 	bool keep_awake;
 	bool all_cpus; /* count the whole machine also on the local device */
 	/*
-	 * whom the local device counts, at most one; none: the workload, else the machine: a
-	 * process; a thread; CPUs as a list; a cgroup; several, which are counted apart
+	 * whom the local device counts, at most one; none: the workload, else the machine:
+	 * processes; threads; CPUs as a list; a cgroup; several, which are counted apart
 	 */
-	uint64_t pid, tid;
+	struct counting_tasks pids, tids;
 	const char *cpus, *cgroup, *cgroups;
+	/*
+	 * -G, from which counting_open_devices() makes @cgroup; of several, the cgroup of each
+	 * event and @cgroups, owned
+	 */
+	struct option_words cgroup_lists;
+	struct counting_event_cgroups {
+		char **names;
+		size_t count;
+		char *apart;
+	} event_cgroups;
 	bool is_late; /* counting starts after the workload: not with its execve() */
 	bool per_client; /* the engines of each DRM client, too */
 	const char *output; /* file, NULL: not given */
@@ -59,8 +75,10 @@ struct counting {
 	bool timed_out; /* the last counting_wait() */
 };
 
-/* Take the one cgroup of -G. Return: 0 or EXIT_USAGE, the message was printed. */
-int counting_take_cgroup(const struct app *app, void *to, const char *text);
+/* Take the numbers of --pid and -t, "12,34". Return: 0 or EXIT_USAGE, the message was printed. */
+int counting_take_tasks(const struct app *app, void *to, const char *text);
+/* The processes or threads that are counted; NULL: none were given. */
+const struct counting_tasks *counting_tasks(const struct counting *counting);
 
 /* Lines of an option table. @period: TIME, or TIME_OR_ZERO if 0 is a value. */
 /* clang-format off */
@@ -72,10 +90,10 @@ int counting_take_cgroup(const struct app *app, void *to, const char *text);
 	OPTION('d', "device", WORDS, &(c)->devices), \
 	OPTION('a', "all-cpus", FLAG, &(c)->all_cpus), \
 	OPTION(0, "per-client", FLAG, &(c)->per_client), \
-	OPTION(0, "pid", NUMBER, &(c)->pid, .min = 1, .max = INT32_MAX), \
-	OPTION('t', "tid", NUMBER, &(c)->tid, .min = 1, .max = INT32_MAX), \
+	OPTION(0, "pid", CALL, &(c)->pids, .call = counting_take_tasks), \
+	OPTION('t', "tid", CALL, &(c)->tids, .call = counting_take_tasks), \
 	OPTION('C', "cpu", TEXT, &(c)->cpus), \
-	OPTION('G', "cgroup", CALL, &(c)->cgroup, .call = counting_take_cgroup), \
+	OPTION('G', "cgroup", WORDS, &(c)->cgroup_lists), \
 	OPTION(0, "for-each-cgroup", TEXT, &(c)->cgroups), \
 	OPTION('M', "metrics", WORDS, &(c)->metrics), \
 	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \

@@ -274,7 +274,7 @@ static int add_local(const struct app *app, const struct perfctr_device *device,
 		     bool machine, struct left_out *left_out)
 {
 	/* the task-clock of all processes is the number of CPUs */
-	const size_t first = !strcmp(perfctr_device_info(device)->name, "this machine");
+	const bool of_all = !strcmp(perfctr_device_info(device)->name, "this machine");
 	struct local_defaults l = { selection, empty, left_out, machine, 0 };
 	int error = perfctr_pmu_events(app->ctx, add_local_event, &l);
 
@@ -282,7 +282,10 @@ static int add_local(const struct app *app, const struct perfctr_device *device,
 		l.added += add_permitted(selection, empty, soc_events[i], left_out);
 	if (l.added)
 		return l.added;
-	for (size_t i = first; i < ARRAY_SIZE(kernel_events); i++)
+	/* a process's own are for everybody: it costs more to ask than to count */
+	if (!of_all)
+		l.added = add_known(selection, kernel_events, ARRAY_SIZE(kernel_events), &error);
+	for (size_t i = 1; of_all && i < ARRAY_SIZE(kernel_events); i++)
 		l.added += add_permitted(selection, empty, kernel_events[i], left_out);
 	if (!l.added) {
 		*left_out->blocks = '\0';

@@ -69,11 +69,11 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 		for (pid = spec; pid->name && strcmp(pid->name, "pid");)
 			pid++;
 		if (spec->letter == 'p' && pid->name && strcmp(text, "0") && *text &&
-		    !text[strspn(text, "0123456789")])
+		    !text[strspn(text, "0123456789,")])
 			return app_usage(app,
-					 "-p takes a period with a unit (%sms); to count a "
+					 "-p takes a period with a unit (%.*sms); to count a "
 					 "process: --pid %s",
-					 text, text);
+					 (int)strcspn(text, ","), text, text);
 		/* a fraction is of a second, while a number is in ms, as perf's */
 		if (*text && !text[strspn(text, "0123456789.")] && strchr(text, '.'))
 			return app_usage(app,

@@ -76,16 +76,16 @@ static enum control_command command_of(const char *name)
 		const char *name;
 		enum control_command command;
 	} commands[] = {
-		{ "enable", CONTROL_ENABLE },
-		{ "disable", CONTROL_DISABLE },
-		{ "ping", CONTROL_PING },
-		{ "stop", CONTROL_STOP },
+		{ "enable", CONTROL_ENABLE },	  { "disable", CONTROL_DISABLE },
+		{ "evlist", CONTROL_EVLIST },	  { "ping", CONTROL_PING },
+		{ "snapshot", CONTROL_SNAPSHOT }, { "stop", CONTROL_STOP },
 	};
 
 	for (size_t n = 0; n < sizeof(commands) / sizeof(commands[0]); n++)
 		if (!strcmp(name, commands[n].name))
 			return commands[n].command;
-	return CONTROL_NONE;
+	/* of perf's -v, -F and -g, the numbers of -v are in stat -v */
+	return strncmp(name, "evlist ", strlen("evlist ")) ? CONTROL_NONE : CONTROL_EVLIST;
 }
 
 /* Nobody is left who could write. */
@@ -125,7 +125,9 @@ enum control_command control_take(const struct app *app, struct control *c)
 	if (command == CONTROL_NONE && !has_ended)
 		return CONTROL_NONE;
 	if (command == CONTROL_NONE && c->length)
-		app_error(app, "--control: '%s' is no command: enable, disable, ping, stop",
+		app_error(app,
+			  "--control: '%s' is no command: enable, disable, evlist, ping, stop, "
+			  "snapshot",
 			  c->line);
 	c->length = 0;
 	return command;

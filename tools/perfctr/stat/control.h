@@ -8,7 +8,16 @@
 #include "lib/app.h"
 
 /* what the other program wants */
-enum control_command { CONTROL_NONE, CONTROL_ENABLE, CONTROL_DISABLE, CONTROL_PING, CONTROL_STOP };
+enum control_command {
+	CONTROL_NONE,
+	CONTROL_ENABLE,
+	CONTROL_DISABLE,
+	CONTROL_EVLIST,
+	CONTROL_PING,
+	/* of perf record: perf stat answers the second one, and does nothing for both */
+	CONTROL_SNAPSHOT,
+	CONTROL_STOP,
+};
 
 struct control {
 	const char *text; /* of the command line; NULL: there is none */

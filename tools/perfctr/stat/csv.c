@@ -64,7 +64,7 @@ static struct field_row examine(const struct stat_report *report, const struct s
 	struct field_row f = { .row = row, .device = device, .stat = stat };
 
 	f.request = request_of(device, row);
-	f.event = f.request ? stat_written_find(&report->written, f.request) : NULL;
+	f.event = f.request ? stat_written_find(&report->written, f.request, row->counter) : NULL;
 	f.event_bytes = f.event ? (int)strlen(f.event) : 0;
 	/* of a pattern, and of the defaults: as perf's defaults are named */
 	if (!f.event && row->is_software) {
@@ -131,20 +131,20 @@ static const char *exclusion_of(const struct stat_report *report, const struct f
 static void put_event(const struct stat_report *report, const struct field_row *f)
 {
 	const char *separator = report->options->separator;
-	const bool of_cgroups = report->options->counting.cgroups;
+	const struct counting *c = &report->options->counting;
 	char *event;
 
 	if (!f->event) {
-		csv_field(report->out, f->row->event + (of_cgroups ? f->row->prefix : 0),
+		csv_field(report->out, f->row->event + (c->cgroups ? f->row->prefix : 0),
 			  separator);
 	} else if (asprintf(&event, "%.*s%s", f->event_bytes, f->event, exclusion_of(report, f)) >=
 		   0) {
 		csv_field(report->out, event, separator);
 		free(event);
 	}
-	if (of_cgroups) {
+	if (c->cgroups || c->cgroup) {
 		fputs(separator, report->out);
-		csv_field(report->out, f->device->counted->name, separator);
+		csv_field(report->out, c->cgroup ? c->cgroup : f->device->counted->name, separator);
 	}
 }
 

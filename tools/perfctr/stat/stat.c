@@ -40,8 +40,8 @@ static const char help[] =
 	"      --timeout TIME     end after TIME, 500ms or 2s; a number is in ms\n"
 	"  -D, --delay MS         count from MS later than the command starts; -1: from when\n"
 	"                         --control enables it\n"
-	"      --control fd:N[,M] commands enable, disable, ping, stop come from the open file\n"
-	"                         N, answers go to M; or fifo:PATH[,PATH]\n"
+	"      --control fd:N[,M] commands enable, disable, evlist, ping come from the open\n"
+	"                         file N, answers go to M; or fifo:PATH[,PATH]\n"
 	"  -x, --field-separator SEP   CSV as perf's: [time or context,] [CPU,] value, unit,\n"
 	"                         event, [cgroup,] [deviation,] ns that it ran, part in %,\n"
 	"                         rate, its unit; behind them min, max, [runs]\n"
@@ -55,9 +55,10 @@ static const char help[] =
 	"      --trusted-only     leave out what perfctr validate did not find trusted\n"
 	"  -a, --all-cpus         what all processes do; other devices count nothing else\n"
 	"      --per-client       engine times of each process that uses a GPU, too (local)\n"
-	"      --pid PID          on the local device: a process and its future children;\n"
-	"  -t, --tid TID          a thread; -C, --cpu 0-3,8: these CPUs;\n"
-	"  -G, --cgroup NAME      a cgroup; --for-each-cgroup NAME,...: several, apart\n"
+	"      --pid PID,...      on the local device: processes and their future children;\n"
+	"  -t, --tid TID,...      threads; -C, --cpu 0-3,8: these CPUs;\n"
+	"  -G, --cgroup NAME,...  a cgroup, or one for each event; / has all processes\n"
+	"      --for-each-cgroup NAME,...   several, apart\n"
 	"  -v, --verbose          what is asked of the kernel, on stderr\n"
 	"      --no-big-num       no commas between the digits of a table (-B, --big-num: as\n"
 	"                         usual)\n"
@@ -343,8 +344,57 @@ static int learn_names(struct stat *s)
 	return error && error != -ENODEV ? app_failed(s->app, error) : status;
 }
 
-/* Do what --control says. @stops: set if counting shall end. Return: 0 or an exit status. */
-static int obey(struct stat *s, bool *stops)
+/* -v: the requests, as they are asked for. */
+static void print_requests(const struct stat *s)
+{
+	const struct counting *c = &s->options.counting;
+
+	for (size_t n = 0; n < c->count; n++) {
+		const struct perfctr_selection *selection = c->counted[n].selection;
+		const size_t count = selection ? perfctr_selection_request_count(selection) : 0;
+
+		for (size_t i = 0; i < count; i++) {
+			const struct drm_perfctr_block_request *r =
+				perfctr_selection_request(selection, i);
+
+			if (r->flags & DRM_PERFCTR_REQUEST_PMU)
+				app_error(s->app,
+					  "%s: perf type %u, config 0x%llx 0x%llx 0x%llx, CPU %d",
+					  c->counted[n].name, r->pmu_type,
+					  (unsigned long long)r->config,
+					  (unsigned long long)r->config1,
+					  (unsigned long long)r->config2, r->cpu);
+			else
+				app_error(s->app, "%s: %s%u, section %u, counters 0x%llx",
+					  c->counted[n].name, perfctr_block_type_name(r->type),
+					  r->index, r->section, (unsigned long long)r->mask);
+		}
+	}
+}
+
+/* Names of what is counted, on stderr as perf's; of the defaults, what the kernel is asked. */
+static void print_names(struct stat *s)
+{
+	struct counting *c = &s->options.counting;
+	struct counted *only;
+	char *event;
+
+	for (size_t n = 0; n < c->events.count; n++) {
+		const char *text = c->events.words[n];
+
+		while ((event = counting_next_event(c, &text, &only))) {
+			fprintf(s->app->err, "%s\n", event);
+			free(event);
+		}
+	}
+	for (size_t n = 0; n < c->metrics.count; n++)
+		fprintf(s->app->err, "%s\n", c->metrics.words[n]);
+	if (!c->events.count && !c->metrics.count)
+		print_requests(s);
+}
+
+/* Do what --control says. Return: 0 or an exit status. */
+static int obey(struct stat *s)
 {
 	struct control *control = &s->options.control;
 	const enum control_command command = control_take(s->app, control);
@@ -352,8 +402,9 @@ static int obey(struct stat *s, bool *stops)
 
 	if (command == CONTROL_ENABLE || command == CONTROL_DISABLE)
 		status = turn(s, command == CONTROL_ENABLE);
-	*stops = command == CONTROL_STOP;
-	if (command != CONTROL_NONE && !status)
+	if (command == CONTROL_EVLIST)
+		print_names(s);
+	if (command != CONTROL_NONE && command != CONTROL_SNAPSHOT && !status)
 		control_answer(control);
 	return status;
 }
@@ -368,7 +419,6 @@ static int count(struct stat *s, int *status)
 	const uint64_t timeout_ns = s->options.counting.timeout_ns;
 	const uint64_t idle_interval_ns = shows_uncounted(s) ? s->options.interval_ns : 0;
 	uint64_t told_ns = 0, delay_ns = s->options.delay_ns, idle_ns = begin_ns;
-	bool stops = false;
 
 	if (idle_interval_ns && !s->report.start_ns)
 		s->report.start_ns = begin_ns;
@@ -405,7 +455,7 @@ static int count(struct stat *s, int *status)
 			if (*status)
 				return 0;
 		}
-		if (!left_ns || (stops && !told_ns)) {
+		if (!left_ns) {
 			if (!s->command.argv || told_ns)
 				return 0;
 			command_kill(&s->command, SIGTERM);
@@ -430,7 +480,7 @@ static int count(struct stat *s, int *status)
 				      (int)((left_ns + NS_PER_MS - 1) / NS_PER_MS));
 		if (error)
 			return error;
-		*status = fds[2].revents ? obey(s, &stops) : 0;
+		*status = fds[2].revents ? obey(s) : 0;
 		if (*status)
 			return 0;
 		ends_by = command_take_signals(&s->command, &s->signals);
@@ -706,34 +756,6 @@ static int select_per_cpu(const struct app *app, struct counting *c)
 		      "counts those of all\n",
 		      stderr);
 	return status;
-}
-
-/* -v: the requests, as they are asked for. */
-static void print_requests(const struct stat *s)
-{
-	const struct counting *c = &s->options.counting;
-
-	for (size_t n = 0; n < c->count; n++) {
-		const struct perfctr_selection *selection = c->counted[n].selection;
-		const size_t count = selection ? perfctr_selection_request_count(selection) : 0;
-
-		for (size_t i = 0; i < count; i++) {
-			const struct drm_perfctr_block_request *r =
-				perfctr_selection_request(selection, i);
-
-			if (r->flags & DRM_PERFCTR_REQUEST_PMU)
-				app_error(s->app,
-					  "%s: perf type %u, config 0x%llx 0x%llx 0x%llx, CPU %d",
-					  c->counted[n].name, r->pmu_type,
-					  (unsigned long long)r->config,
-					  (unsigned long long)r->config1,
-					  (unsigned long long)r->config2, r->cpu);
-			else
-				app_error(s->app, "%s: %s%u, section %u, counters 0x%llx",
-					  c->counted[n].name, perfctr_block_type_name(r->type),
-					  r->index, r->section, (unsigned long long)r->mask);
-		}
-	}
 }
 
 static void free_device(struct stat_device *d)

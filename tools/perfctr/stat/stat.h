@@ -111,9 +111,12 @@ double row_stat_stddev_percent(const struct row_stat *stat);
 
 /* written.c: note the events of perf among those of the options. Return: 0 or a negative errno. */
 int stat_written_note(struct stat_written *written, struct counting *counting);
-/* The text of a request of a perf PMU's event, NULL: it is none, or was not written alone. */
+/*
+ * The text of a request of a perf PMU's event, NULL: it is none, or was not written alone.
+ * @counter: its name in rows, of several texts that mean the event.
+ */
 const char *stat_written_find(const struct stat_written *written,
-			      const struct drm_perfctr_block_request *request);
+			      const struct drm_perfctr_block_request *request, const char *counter);
 void stat_written_free(struct stat_written *written);
 
 /* series.c: elements of device->stats for all rows. Return: 0 or -ENOMEM. */

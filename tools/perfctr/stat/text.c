@@ -2,6 +2,7 @@
 /* The table of perfctr stat. */
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -191,6 +192,7 @@ static void text_interval(struct stat_report *report, const struct stat_device *
 static void print_command(struct stat_report *report)
 {
 	const struct stat_options *o = report->options;
+	const struct counting_tasks *tasks = counting_tasks(&o->counting);
 	char devices[1024], *text = NULL;
 	size_t size;
 	FILE *out = open_memstream(&text, &size);
@@ -204,15 +206,18 @@ static void print_command(struct stat_report *report)
 			fprintf(out, "%s%s", word == o->counting.command ? "" : " ", *word);
 		fputc('\'', out);
 	}
-	if (o->counting.pid || o->counting.tid)
-		fprintf(out, "%s%s %" PRIu64, o->counting.command ? " on " : "",
-			o->counting.pid ? "process" : "thread",
-			o->counting.pid ? o->counting.pid : o->counting.tid);
+	if (tasks)
+		fprintf(out, "%s%s%s", o->counting.command ? " on " : "",
+			o->counting.pids.count ? "process" : "thread",
+			tasks->count == 1      ? "" :
+			o->counting.pids.count ? "es" :
+						 "s");
+	for (size_t n = 0; tasks && n < tasks->count; n++)
+		fprintf(out, "%s %d", n ? "," : "", (int)tasks->numbers[n]);
 	if (counting_of_task(&o->counting))
-		fputs(" and its children", out);
+		fprintf(out, " and %s children", tasks && tasks->count > 1 ? "their" : "its");
 	if (!counting_of_task(&o->counting) || report->count > 1)
-		fprintf(out, "%s%s",
-			o->counting.command || o->counting.pid || o->counting.tid ? " on " : "",
+		fprintf(out, "%s%s", o->counting.command || tasks ? " on " : "",
 			counting_text(&o->counting, devices, sizeof(devices)));
 	if (report->runs > 1)
 		fprintf(out, ", mean of %u runs%s", report->runs,
@@ -445,6 +450,20 @@ static bool counts_machine(const struct row *row)
 	       (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || pmu_counts_machine(row->label));
 }
 
+/* Whether events happen in the kernel alone: who may not count it gets 0 of perf. */
+static bool has_kernels_own(const struct rows *rows)
+{
+	for (size_t i = 0; i < rows->count; i++) {
+		const struct row *row = &rows->rows[i];
+
+		if (row->is_software && (row->info->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+					 row->info->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+					 row->info->config == PERF_COUNT_SW_CGROUP_SWITCHES))
+			return true;
+	}
+	return false;
+}
+
 /* what counts of a process, a cgroup or CPUs do not say */
 static void print_scope(struct stat_report *report, const struct stat_device *device)
 {
@@ -483,6 +502,8 @@ static void print_scope(struct stat_report *report, const struct stat_device *de
 		return;
 	print_line(report, NULL,
 		   "without the kernel, which kernel.perf_event_paranoid keeps for CAP_PERFMON");
+	if (has_kernels_own(rows))
+		print_line(report, NULL, "the kernel switches and migrates tasks: 0 without it");
 	if (report->has_broker)
 		print_line(report, NULL,
 			   "the broker (perfctr serve) lets this user count more than the own "

@@ -82,23 +82,41 @@ static bool is_same(const struct drm_perfctr_block_request *a,
 	       a->config2 == b->config2 && a->flags == b->flags;
 }
 
-const char *stat_written_find(const struct stat_written *w,
-			      const struct drm_perfctr_block_request *request)
+/* How much a text is the name of a counter, which two names of one event have apart. */
+static unsigned int likeness(const char *text, const char *counter)
 {
-	const char *of_any_cpu = NULL;
+	const size_t length = strcspn(counter, "/,");
+
+	if (!strncmp(text, counter, length) && (!text[length] || text[length] == ':'))
+		return 3;
+	for (const char *at = text; *at; at++)
+		if (!strncmp(at, counter, length))
+			return 2;
+	return 1;
+}
+
+const char *stat_written_find(const struct stat_written *w,
+			      const struct drm_perfctr_block_request *request, const char *counter)
+{
+	const char *found = NULL;
+	unsigned int most = 0;
 
 	for (size_t n = 0; n < w->count; n++) {
 		const struct stat_written_event *e = &w->events[n];
 
-		if (!is_same(&e->request, request))
-			continue;
-		if (e->request.cpu == request->cpu)
-			return e->text;
+		unsigned int like;
+
 		/* -A makes one of each CPU */
-		if (e->request.cpu == DRM_PERFCTR_CPU_ANY)
-			of_any_cpu = e->text;
+		if (!is_same(&e->request, request) ||
+		    (e->request.cpu != request->cpu && e->request.cpu != DRM_PERFCTR_CPU_ANY))
+			continue;
+		like = likeness(e->text, counter) + 4 * (e->request.cpu == request->cpu);
+		if (like > most) {
+			most = like;
+			found = e->text;
+		}
 	}
-	return of_any_cpu;
+	return found;
 }
 
 void stat_written_free(struct stat_written *w)
