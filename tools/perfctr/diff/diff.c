@@ -116,7 +116,7 @@ static int take_captures(const struct app *app, char **words, int count, char **
 		status = capture_list_add(app, others, other_count, &o->sides[1]);
 	for (size_t n = 0; !status && n < 2 && !o->by; n++)
 		o->is_of_groups |= o->sides[n].count != 1 ||
-				   strcmp(o->sides[n].paths[0], n ? others[0] : words[0]);
+				   strcmp(o->sides[n].first, n ? others[0] : words[0]);
 	o->sides[1].times = o->sides[0].times;
 	if (!status && !o->is_of_groups &&
 	    (o->sides[0].times.from.is_given || o->sides[0].times.to.is_given))
@@ -613,7 +613,7 @@ static int take_time(struct compared *c)
 static int open_capture(struct diff *d, size_t n)
 {
 	struct compared *c = &d->captures[n];
-	int status = capture_open(d->app, d->options.sides[n].paths[0], &c->capture), error = 0;
+	int status = capture_open(d->app, d->options.sides[n].first, &c->capture), error = 0;
 
 	if (status)
 		return status;

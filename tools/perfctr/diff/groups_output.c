@@ -257,12 +257,12 @@ static int print_text(struct groups *g)
 		const struct capture_list *side = &g->options->sides[n];
 		const size_t count = g->groups[n].captures;
 
-		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n], side -> paths[0],
+		fprintf(g->out, " %c  %s%s: %zu capture%s\n", "AB"[n], side -> first,
 			side -> count > 1 ? " ..." : "", count, count == 1 ? "" : "s");
 	}
 	if (g->options->are_marks)
-		fprintf(g->out, " %s: frames and phases of %zu name%s\n",
-			g->options->sides->paths[0], g->group_count, plural(g->group_count));
+		fprintf(g->out, " %s: frames and phases of %zu name%s\n", g->options->sides->first,
+			g->group_count, plural(g->group_count));
 	else if (by)
 		fprintf(g->out, " %s capture%s of %zu group%s by %s\n",
 			number_group(g->capture_count, number, sizeof(number)),

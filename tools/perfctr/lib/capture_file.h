@@ -149,8 +149,15 @@ struct capture_times {
 int capture_take_time(const struct app *app, void *to, const char *text);
 
 struct capture_list {
-	char **paths;
+	char *first; /* the first one's path, NULL: there is none */
 	size_t count;
+	/* of each its folder, with a / at the end, or nothing, and its name there, in @texts */
+	struct capture_place {
+		uint32_t folder, name;
+	} * places;
+	char *texts; /* each with its NUL; files of one folder share it */
+	size_t used, room; /* bytes of @texts */
+	char *opened_path;
 	void *seen; /* while they are added: files that are there, by device and inode */
 	bool has_left_out; /* something in a directory could not be read, which was printed */
 	struct capture_times times;
@@ -186,9 +193,12 @@ enum { CAPTURE_LEFT_OUT = -1 };
  * Open capture @n of a list, from 0 on. Of several, one that cannot be read is left out with a
  * message, and @damage is set to EXIT_FAILED.
  * Return: 0; an exit status, the message was printed; CAPTURE_LEFT_OUT, also outside of the list's
- * times. The caller closes after 0.
+ * times. The caller closes after 0, before the next one of the list is opened.
  */
 int capture_list_open(const struct app *app, struct capture_list *list, size_t n,
 		      struct capture *capture, int *damage);
+
+/* The path of capture @n, until the next one is asked for or opened; NULL: there is no memory. */
+const char *capture_list_path(struct capture_list *list, size_t n);
 
 void capture_list_free(struct capture_list *list);

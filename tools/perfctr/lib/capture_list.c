@@ -41,28 +41,78 @@ static int see(struct capture_list *list, const struct stat *stat)
 	return found ? 1 : -ENOMEM;
 }
 
+/* Keep a text. Return: whether there is memory. */
+static bool keep_text(struct capture_list *list, const char *text, size_t length, uint32_t *at)
+{
+	const size_t used = list->used + length + 1;
+	char *more = list->texts;
+
+	if (used > UINT32_MAX)
+		return false;
+	if (used > list->room) {
+		more = realloc(list->texts, 2 * used);
+		if (!more)
+			return false;
+		list->texts = more;
+		list->room = 2 * used;
+	}
+	*at = (uint32_t)list->used;
+	memcpy(more + list->used, text, length);
+	more[list->used + length] = '\0';
+	list->used = used;
+	return true;
+}
+
+/* Add a path behind the last one. Return: whether there is memory. */
+static bool keep_path(struct capture_list *list, const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	const size_t folder = (size_t)(name - path);
+	struct capture_place *last, *place;
+
+	/* grows at each power of two */
+	if (!(list->count & (list->count - 1))) {
+		place = realloc(list->places, (2 * list->count + 1) * sizeof(*place));
+		if (!place)
+			return false;
+		list->places = place;
+	}
+	place = &list->places[list->count];
+	last = list->count ? place - 1 : NULL;
+	if (last && !strncmp(list->texts + last->folder, path, folder) &&
+	    !list->texts[last->folder + folder])
+		place->folder = last->folder;
+	else if (!keep_text(list, path, folder, &place->folder))
+		return false;
+	list->first = last ? list->first : strdup(path);
+	return list->first && keep_text(list, name, strlen(name), &place->name);
+}
+
 /* @stat: of the file, which is added once; NULL: always. */
 static int add_path(const struct app *app, struct capture_list *list, const char *path,
 		    const struct stat *stat)
 {
-	/* grows at each power of two */
-	const bool is_full = !(list->count & (list->count - 1));
 	const int seen = stat ? see(list, stat) : 0;
-	char **more = list->paths;
 
 	if (seen > 0)
 		return 0;
-	if (!seen && is_full)
-		more = realloc(list->paths, (2 * list->count + 1) * sizeof(*more));
-	list->paths = more ? more : list->paths;
-	if (!seen && more)
-		more[list->count] = strdup(path);
-	if (seen || !more || !more[list->count]) {
+	if (seen || !keep_path(list, path)) {
 		app_error(app, "out of memory");
 		return EXIT_FAILED;
 	}
 	list->count++;
 	return 0;
+}
+
+const char *capture_list_path(struct capture_list *list, size_t n)
+{
+	const struct capture_place *place = &list->places[n];
+
+	free(list->opened_path);
+	if (asprintf(&list->opened_path, "%s%s", list->texts + place->folder,
+		     list->texts + place->name) < 0)
+		list->opened_path = NULL;
+	return list->opened_path;
 }
 
 static int by_name(const FTSENT **a, const FTSENT **b)
@@ -164,9 +214,10 @@ int capture_list_add(const struct app *app, char *const *words, int count,
 
 void capture_list_free(struct capture_list *list)
 {
-	for (size_t n = 0; n < list->count; n++)
-		free(list->paths[n]);
-	free(list->paths);
+	free(list->first);
+	free(list->places);
+	free(list->texts);
+	free(list->opened_path);
 	*list = (struct capture_list){ 0 };
 }
 

@@ -167,10 +167,16 @@ int capture_list_open(const struct app *app, struct capture_list *list, size_t n
 		      struct capture *capture, int *damage)
 {
 	const struct capture_times *times = &list->times;
-	const char *path = list->paths[n];
-	int status = capture_open(app, path, capture);
+	const char *path = capture_list_path(list, n);
 	uint64_t ns = 0;
+	int status;
 
+	if (!path) {
+		*capture = (struct capture){ 0 };
+		app_error(app, "out of memory");
+		return EXIT_FAILED;
+	}
+	status = capture_open(app, path, capture);
 	if (status) {
 		*damage = EXIT_FAILED;
 		if (list->count < 2) {
