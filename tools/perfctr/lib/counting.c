@@ -30,27 +30,25 @@ static void free_counted(struct counted *d)
 	free(d->name);
 }
 
-static void drop(struct counting *c, size_t n)
+void counting_drop(struct counting *c, size_t n)
 {
 	free_counted(&c->counted[n]);
 	memmove(&c->counted[n], &c->counted[n + 1], (--c->count - n) * sizeof(*c->counted));
 }
 
-/* Say which of several devices an error is about, before its message. */
-static void say_whose(const struct app *app, const struct counting *c, const struct counted *d)
+void counting_say_whose(const struct app *app, const struct counting *c, const struct counted *d)
 {
 	if (c->count > 1)
 		app_error(app,
 			  d->is_optional ? "%s is left out:" : "%s cannot be counted:", d->name);
 }
 
-static bool names_events(const struct counting *c)
+bool counting_names_events(const struct counting *c)
 {
 	return c->events.count || c->metrics.count;
 }
 
-/* Whether the options say whom the local device counts. */
-static bool is_of_some(const struct counting *c)
+bool counting_is_of_some(const struct counting *c)
 {
 	return counting_tasks(c) || c->cpus || c->cgroup || c->cgroups;
 }
@@ -83,10 +81,10 @@ static int open_to_count(const struct app *app, const struct counting *c, const 
 {
 	const bool of_machine = c->all_cpus || c->cpus || cgroup;
 	const bool of_task = !of_machine && (counting_tasks(c) || c->command);
-	const bool any = !names_events(c) && !c->set;
+	const bool any = !counting_names_events(c) && !c->set;
 	int status, error;
 
-	if (is_of_some(c) && !which)
+	if (counting_is_of_some(c) && !which)
 		which = PERFCTR_DEVICE_LOCAL;
 	/* counting one's own process needs no permission */
 	status = of_task ? device_open_to_look(app, which, any, &d->device) :
@@ -133,7 +131,7 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 				   c->cgroups ? "--for-each-cgroup" : which, d->name);
 	if (!is_optional || (!status && !is_twice))
 		return status;
-	drop(c, c->count - 1);
+	counting_drop(c, c->count - 1);
 	return 0;
 }
 
@@ -328,287 +326,6 @@ int counting_open_devices(const struct app *app, struct counting *c)
 	return status || c->count ? status : EXIT_NO_DEVICE;
 }
 
-/* --- events --------------------------------------------------------------------- */
-
-static int new_selection(const struct counting *c, struct perfctr_device *device,
-			 struct perfctr_selection **selection)
-{
-	int error = perfctr_selection_new(device, selection);
-
-	return error || !c->set ?
-		       error :
-		       perfctr_selection_set_counter_set(*selection, (unsigned int)c->set);
-}
-
-/* The device that counts events of the machine: the local one, or the first. */
-static size_t machine_of(const struct counting *c)
-{
-	for (size_t n = 0; n < c->count; n++)
-		if (device_is_local(c->counted[n].device))
-			return n;
-	return 0;
-}
-
-/* Return: counters that were added, 0: another device has this event of the machine; or -errno. */
-static int add_where(const struct counting *c, struct counted *d, const char *event,
-		     bool *has_machine)
-{
-	struct perfctr_selection *one = NULL;
-	int added = new_selection(c, d->device, &one);
-
-	if (!added)
-		added = perfctr_selection_add(one, event);
-	if (added > 0 && !c->cgroups && device_is_of_machine(one)) {
-		if (*has_machine)
-			added = 0;
-		*has_machine = true;
-	}
-	perfctr_selection_unref(one);
-	return added > 0 ? perfctr_selection_add(d->next, event) : added;
-}
-
-/* The device whose node is before an event, or NULL. */
-static struct counted *named_by(struct counting *c, const char *event)
-{
-	for (struct counted *d = c->counted; d < c->counted + c->count; d++)
-		if (!strncmp(event, d->name, strlen(d->name)) && event[strlen(d->name)] == ':')
-			return d;
-	return NULL;
-}
-
-/*
- * Add an event to each device that has it. @only: to this one, NULL: to any; @required: one must.
- * Return: 0 or an exit status.
- */
-static int add_event(const struct app *app, struct counting *c, const struct counted *only,
-		     const char *event, bool required)
-{
-	const size_t machine = machine_of(c);
-	struct counted *refused = NULL;
-	bool found = false, has_machine = false;
-
-	for (size_t n = 0; n < c->count; n++) {
-		struct counted *d = &c->counted[(machine + n) % c->count];
-		int added = only && only != d ? 0 : add_where(c, d, event, &has_machine);
-
-		found |= added > 0;
-		/* the first that knows the event, and refuses it, has the best reason */
-		if (added < 0 && (!refused || added != -ENOENT))
-			refused = d;
-	}
-	return found || !required || !refused ?
-		       0 :
-		       device_select(app, refused->device, refused->next, &event, 1);
-}
-
-char *counting_next_event(struct counting *c, const char **text, struct counted **only)
-{
-	const char *start = *text + strspn(*text, ", {");
-	size_t length, end;
-	char *event;
-
-	*text = start;
-	if (!*start)
-		return NULL;
-	*only = named_by(c, start);
-	start += *only ? strlen((*only)->name) + 1 : 0;
-	length = strlen(start);
-	/* a device that knows the block of a GPU has the shortest */
-	for (size_t n = 0; n < c->count; n++) {
-		end = perfctr_event_length(c->counted[n].device, start);
-		length = end < length ? end : length;
-	}
-	event = strndup(start, length);
-	for (end = length; event && end && strchr("} ", event[end - 1]);)
-		event[--end] = '\0';
-	if (event)
-		*text = start + length;
-	return event;
-}
-
-/* Add events of a text one by one: each may be of another device. */
-static int add_text(const struct app *app, struct counting *c, const char *text)
-{
-	struct counted *only;
-	int status = 0;
-	char *event;
-
-	while (!status && (event = counting_next_event(c, &text, &only))) {
-		status = add_event(app, c, only, event, true);
-		free(event);
-	}
-	return status || !*text ? status : app_failed(app, -ENOMEM);
-}
-
-/* Add each event for the cgroup that -G has at its place. Return: 0 or an exit status. */
-static int add_in_cgroups(const struct app *app, struct counting *c)
-{
-	const struct counting_event_cgroups *e = &c->event_cgroups;
-	size_t count = 0;
-	int status = 0;
-
-	for (size_t n = 0; !status && n < c->events.count; n++) {
-		const char *text = c->events.words[n];
-		struct counted *only;
-		char *event;
-
-		while (!status && (event = counting_next_event(c, &text, &only))) {
-			struct counted *d = c->counted;
-
-			while (c->cgroups && count < e->count && strcmp(d->name, e->names[count]))
-				d++;
-			if (count++ < e->count)
-				status = add_event(app, c, d, event, true);
-			free(event);
-		}
-	}
-	if (status || (count == e->count && !c->metrics.count))
-		return status;
-	return app_usage(
-		app,
-		"-G has %zu cgroups for %zu events of -e: give one, or one for each event; "
-		"--for-each-cgroup counts each event in each",
-		e->count, count);
-}
-
-/* -M a,b is -e metric:a,metric:b */
-static int add_metrics(const struct app *app, struct counting *c)
-{
-	int status = 0;
-
-	for (size_t n = 0; !status && n < c->metrics.count; n++) {
-		char *names = strdup(c->metrics.words[n]), *rest = names, *name, *event;
-
-		if (!names)
-			return app_failed(app, -ENOMEM);
-		while (!status && (name = strsep(&rest, ","))) {
-			if (asprintf(&event, "metric:%s", name) < 0)
-				event = NULL;
-			status = event ? add_event(app, c, NULL, event, true) :
-					 app_failed(app, -ENOMEM);
-			free(event);
-		}
-		free(names);
-	}
-	return status;
-}
-
-static int select_next(const struct app *app, struct counting *c, const char *const *patterns)
-{
-	const struct option_words *events = &c->events;
-	const size_t machine = machine_of(c);
-	int status = 0;
-
-	for (; patterns && *patterns; patterns++)
-		status = status ? status : add_event(app, c, NULL, *patterns, false);
-	if (patterns)
-		return status;
-	if (c->event_cgroups.count > 1)
-		return add_in_cgroups(app, c);
-	/* messages of one device are about the text as it was written */
-	for (size_t n = 0; !status && n < events->count; n++)
-		status = c->count > 1 || named_by(c, events->words[n]) ?
-				 add_text(app, c, events->words[n]) :
-				 device_select(app, c->counted[0].device, c->counted[0].next,
-					       &events->words[n], 1);
-	status = status ? status : add_metrics(app, c);
-	for (size_t n = 0; !status && !names_events(c) && n < c->count; n++) {
-		struct counted *d = &c->counted[n];
-
-		/* each of several cgroups would show the counts of the whole machine */
-		status = device_select_defaults(app, d->device, d->next,
-						n == machine && !c->cgroups);
-		if (status && d->is_optional && c->count > 1) {
-			say_whose(app, c, d);
-			status = 0;
-		}
-	}
-	return status || !c->per_client ? status :
-					  device_select_clients(app, c->counted[machine].next);
-}
-
-int counting_select(const struct app *app, struct counting *c, const char *const *patterns)
-{
-	bool any = false;
-	int error = 0, status;
-
-	for (size_t n = 0; !error && n < c->count; n++)
-		error = new_selection(c, c->counted[n].device, &c->counted[n].next);
-	status = error ? app_failed(app, error) : select_next(app, c, patterns);
-	for (size_t n = 0; n < c->count; n++)
-		any |= !status && perfctr_selection_request_count(c->counted[n].next);
-	for (size_t n = 0; n < c->count; n++) {
-		struct counted *d = &c->counted[n];
-
-		if (any) {
-			perfctr_selection_unref(d->selection);
-			d->selection = perfctr_selection_request_count(d->next) ?
-					       perfctr_selection_ref(d->next) :
-					       NULL;
-		}
-		d->next = perfctr_selection_unref(d->next);
-	}
-	if (!status && !any && !patterns)
-		app_error(app, "none of the devices has something to count");
-	return status ? status : any ? 0 : EXIT_FAILED;
-}
-
-/* a PMU by its number in perf */
-struct kind {
-	const struct app *app;
-	uint32_t pmu_type;
-};
-
-static int refuse_whole(void *data, const struct perfctr_pmu_event *event)
-{
-	const struct kind *kind = data;
-
-	if (event->pmu_type != kind->pmu_type || !pmu_counts_machine(event->pmu))
-		return 0;
-	return app_usage(kind->app,
-			 "%s counts the whole machine, which each cgroup would "
-			 "show: count it without cgroups",
-			 event->pmu);
-}
-
-/* Refuse events of the whole machine. Return: 0 or an exit status, the message was printed. */
-static int check_cgroups(const struct app *app, const struct counting *c)
-{
-	int status = 0;
-
-	for (size_t i = 0; i < c->count; i++) {
-		const struct perfctr_selection *s = c->counted[i].selection;
-
-		for (size_t n = 0; s && !status && n < perfctr_selection_request_count(s); n++) {
-			struct kind kind = { app, perfctr_selection_request(s, n)->pmu_type };
-
-			status = perfctr_pmu_events(app->ctx, refuse_whole, &kind);
-		}
-	}
-	return status < 0 ? app_failed(app, status) : status;
-}
-
-int counting_open(const struct app *app, struct counting *c)
-{
-	int status = counting_open_devices(app, c);
-
-	if (status)
-		return status;
-	status = counting_select(app, c, NULL);
-	if (!status && c->cgroups)
-		status = check_cgroups(app, c);
-	if (status || !names_events(c))
-		device_note_others(app, c->devices.count || is_of_some(c) ? "" : NULL,
-				   c->counted[0].device);
-	for (size_t n = c->count; !status && n--;) {
-		if (c->counted[n].selection)
-			continue;
-		app_error(app, "%s has none of the events, and is left out", c->counted[n].name);
-		drop(c, n);
-	}
-	return status;
-}
-
 int counting_select_per_cpu(const struct app *app, struct counting *c)
 {
 	int status = 0;
@@ -740,7 +457,7 @@ int counting_create(const struct app *app, struct counting *c,
 			n++;
 			continue;
 		}
-		say_whose(app, c, d);
+		counting_say_whose(app, c, d);
 		status = app_failed(app, error);
 		if (!d->is_optional || c->count == 1)
 			return status;
@@ -750,7 +467,7 @@ int counting_create(const struct app *app, struct counting *c,
 			d->is_gone = true;
 			n++;
 		} else {
-			drop(c, n);
+			counting_drop(c, n);
 		}
 	}
 	return 0;
@@ -764,7 +481,7 @@ int counting_start(const struct app *app, struct counting *c)
 
 		if (!error)
 			continue;
-		say_whose(app, c, d);
+		counting_say_whose(app, c, d);
 		return app_failed(app, error);
 	}
 	return 0;
@@ -814,7 +531,7 @@ void counting_end(struct counting *c)
 void counting_close(struct counting *c)
 {
 	while (c->count)
-		drop(c, c->count - 1);
+		counting_drop(c, c->count - 1);
 	option_words_free(&c->devices);
 	option_words_free(&c->events);
 	option_words_free(&c->metrics);

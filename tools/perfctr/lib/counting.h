@@ -112,6 +112,15 @@ int counting_open(const struct app *app, struct counting *counting);
 /* Only open the devices. Return: as above. */
 int counting_open_devices(const struct app *app, struct counting *counting);
 
+/* Close device number @n, and forget it. */
+void counting_drop(struct counting *counting, size_t n);
+/* Say which of several devices an error is about, before its message. */
+void counting_say_whose(const struct app *app, const struct counting *counting,
+			const struct counted *counted);
+/* Whether the options name what is counted; whom the local device counts. */
+bool counting_names_events(const struct counting *counting);
+bool counting_is_of_some(const struct counting *counting);
+
 /*
  * Select what to count instead of what was selected. An event is counted on each device that has
  * it, an event of the machine, which all have, on the local device, or else on the first. "NODE:"
