@@ -460,18 +460,42 @@ static pid_t busy_child(void)
 	return pid;
 }
 
-static uint64_t counted_ns(void)
+/* CPU time of processes, each of which has one thread */
+static uint64_t cpu_ns(const pid_t *pids, size_t count)
 {
+	uint64_t sum = 0;
+
+	for (size_t n = 0; n < count; n++) {
+		struct timespec time;
+		clockid_t clock;
+
+		EQUAL(clock_getcpuclockid(pids[n], &clock), 0);
+		EQUAL(clock_gettime(clock, &time), 0);
+		sum += (uint64_t)time.tv_sec * 1000000000 + (uint64_t)time.tv_nsec;
+	}
+	return sum;
+}
+
+/* The session's task clock is the CPU time of these, with a tolerance of a tenth. */
+static void counts(const pid_t *pids, size_t count)
+{
+	uint64_t outer_ns, inner_ns;
 	struct seen seen;
 
 	new_session(0, 8);
+	outer_ns = cpu_ns(pids, count);
 	EQUAL(perfctr_session_start(session, 0), 0);
+	inner_ns = cpu_ns(pids, count);
 	usleep(100000);
+	inner_ns = cpu_ns(pids, count) - inner_ns;
 	EQUAL(perfctr_session_stop(session, 0), 0);
+	outer_ns = cpu_ns(pids, count) - outer_ns;
 	read_samples(&seen);
 	cursor = perfctr_cursor_unref(cursor);
 	session = perfctr_session_unref(session);
-	return seen.sums[0];
+	CHECK(inner_ns > 0);
+	CHECK(seen.sums[0] * 10 >= inner_ns * 9);
+	CHECK(seen.sums[0] * 10 <= outer_ns * 11);
 }
 
 TEST("several processes or threads are counted as one, each once")
@@ -482,22 +506,32 @@ TEST("several processes or threads are counted as one, each once")
 	perfctr_ctx_set_log_level(ctx, PERFCTR_LOG_NONE);
 	EQUAL(perfctr_device_count_processes(device, pids, 0), -EINVAL);
 	EQUAL(perfctr_device_count_threads(device, pids, 0), -EINVAL);
+	for (pids[2] = -1; pids[2] < 1; pids[2]++) {
+		EQUAL(perfctr_device_count_processes(device, pids, 3), -EINVAL);
+		EQUAL(perfctr_device_count_threads(device, pids, 3), -EINVAL);
+	}
+	pids[2] = INT32_MAX;
+	EQUAL(perfctr_device_count_processes(device, pids, 3), -ESRCH);
+	EQUAL(perfctr_device_count_threads(device, pids, 3), -ESRCH);
+	HAS_TEXT(perfctr_ctx_error(ctx), "no process or thread 2147483647");
 	pids[2] = pids[0];
 	EQUAL(perfctr_device_count_processes(device, pids, 3), -EINVAL);
 	HAS_TEXT(perfctr_ctx_error(ctx), "is there twice");
 	EQUAL(perfctr_device_count_processes(device, pids, 2), 0);
 	HAS_TEXT(perfctr_device_info(device)->name, "2 processes and their children");
-	CHECK(counted_ns() > 0);
+	counts(pids, 2);
 	EQUAL(perfctr_device_count_threads(device, pids, 2), 0);
 	HAS_TEXT(perfctr_device_info(device)->name, "2 threads");
-	CHECK(counted_ns() > 0);
-	/* one that ended is no error beside another */
+	counts(pids, 2);
+	EQUAL(perfctr_device_count_processes(device, pids, 1), 0);
+	counts(pids, 1);
+	/* one that ends is no error beside another */
+	EQUAL(perfctr_device_count_threads(device, pids, 2), 0);
 	kill(pids[0], SIGKILL);
 	EQUAL(waitpid(pids[0], NULL, 0), pids[0]);
-	CHECK(counted_ns() > 0);
-	EQUAL(perfctr_device_count_processes(device, pids, 2), 0);
-	CHECK(counted_ns() > 0);
-	EQUAL(perfctr_device_count_threads(device, pids, 1), 0);
+	counts(pids + 1, 1);
+	EQUAL(perfctr_device_count_processes(device, pids, 2), -ESRCH);
+	EQUAL(perfctr_device_count_task(device, pids[0]), 0);
 	EQUAL(perfctr_session_new(selection, NULL, &session), -ESRCH);
 	kill(pids[1], SIGKILL);
 	EQUAL(waitpid(pids[1], NULL, 0), pids[1]);

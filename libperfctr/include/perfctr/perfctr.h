@@ -223,12 +223,14 @@ int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
 /**
  * perfctr_device_count_processes() - count some processes instead of the whole machine
  * @device: the local device
- * @processes: their numbers, of the caller; each is counted with its future children
+ * @processes: their numbers, from 1, of the caller; each is counted with its future children
  * @count: of them, from 1
  *
- * Counts are sums. As perfctr_device_count_task(), which it replaces.
+ * Counts are sums; one that ends later than this call counts nothing more. As
+ * perfctr_device_count_task(), which it replaces.
  *
- * Return: 0; -EINVAL none, or one twice; -ENOMEM; -EOPNOTSUPP another device.
+ * Return: 0; -EINVAL none, one twice, or no number of a process; -ESRCH one does not exist;
+ * -ENOMEM; -EOPNOTSUPP another device.
  */
 int perfctr_device_count_processes(struct perfctr_device *device, const pid_t *processes,
 				   size_t count);
@@ -236,7 +238,7 @@ int perfctr_device_count_processes(struct perfctr_device *device, const pid_t *p
 /**
  * perfctr_device_count_threads() - count some threads instead of the whole machine
  * @device: the local device
- * @threads: their numbers, of the caller; each is counted with its future children
+ * @threads: their numbers, from 1, of the caller; each is counted with its future children
  * @count: of them, from 1
  *
  * As perfctr_device_count_processes().

@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -372,6 +373,20 @@ static int choose(struct perfctr_device *device, const char *what, const char *w
 	return 0;
 }
 
+/* Refuse what can never be counted: it would be missing in the sum of others. */
+static int check_tasks(struct perfctr_device *device, const pid_t *tasks, size_t count)
+{
+	for (size_t n = 0; n < count; n++) {
+		if (tasks[n] < 1)
+			return perfctr_fail(device->ctx, -EINVAL, "task %d: give numbers from 1",
+					    tasks[n]);
+		if (kill(tasks[n], 0) && errno == ESRCH)
+			return perfctr_fail(device->ctx, -ESRCH, "there is no process or thread %d",
+					    tasks[n]);
+	}
+	return 0;
+}
+
 /* @what: of one; @whats: of several. Return: 0 or a negative errno. */
 static int choose_tasks(struct perfctr_device *device, const char *what, const char *whats,
 			const pid_t *tasks, size_t count)
@@ -400,13 +415,21 @@ static int choose_tasks(struct perfctr_device *device, const char *what, const c
 	return 0;
 }
 
+static int choose_processes(struct perfctr_device *device, const pid_t *processes, size_t count)
+{
+	return choose_tasks(device, "a process and its children", "processes and their children",
+			    processes, count);
+}
+
 EXPORT int perfctr_device_count_processes(struct perfctr_device *device, const pid_t *processes,
 					  size_t count)
 {
+	int error;
+
 	if (!count)
 		return perfctr_fail(device->ctx, -EINVAL, "no process is given");
-	return choose_tasks(device, "a process and its children", "processes and their children",
-			    processes, count);
+	error = check_tasks(device, processes, count);
+	return error ? error : choose_processes(device, processes, count);
 }
 
 EXPORT int perfctr_device_count_threads(struct perfctr_device *device, const pid_t *threads,
@@ -416,7 +439,9 @@ EXPORT int perfctr_device_count_threads(struct perfctr_device *device, const pid
 
 	if (!count)
 		return perfctr_fail(device->ctx, -EINVAL, "no thread is given");
-	error = choose_tasks(device, "a thread", "threads", threads, count);
+	error = check_tasks(device, threads, count);
+	if (!error)
+		error = choose_tasks(device, "a thread", "threads", threads, count);
 	if (!error)
 		((struct host *)device->link_data)->are_threads = true;
 	return error;
@@ -429,7 +454,7 @@ EXPORT int perfctr_device_count_task(struct perfctr_device *device, pid_t task)
 
 	if (!task)
 		return choose(device, THIS_MACHINE, "");
-	error = perfctr_device_count_processes(device, &process, 1);
+	error = choose_processes(device, &process, 1);
 	if (!error)
 		((struct host *)device->link_data)->from_exec = task < 0;
 	return error;
