@@ -38,7 +38,7 @@ def local_reading():
 
 
 def starts():
-    """In turns, so that both meet what else the machine does."""
+    """Medians of both programs, started one after the other, so that other work slows both."""
     pairs = [[cpu_us(command, "stat", "--", "true")[0] for command in (PERFCTR, "perf")]
              for _ in range(STARTS)]
     return [statistics.median(times) for times in zip(*pairs)]
