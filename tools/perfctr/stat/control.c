@@ -124,11 +124,13 @@ enum control_command control_take(const struct app *app, struct control *c)
 	command = command_of(c->line);
 	if (command == CONTROL_NONE && !has_ended)
 		return CONTROL_NONE;
-	if (command == CONTROL_NONE && c->length)
+	if (command == CONTROL_NONE && c->length) {
 		app_error(app,
 			  "--control: '%s' is no command: enable, disable, evlist, ping, stop, "
-			  "snapshot",
+			  "snapshot, each alone",
 			  c->line);
+		command = CONTROL_UNKNOWN;
+	}
 	c->length = 0;
 	return command;
 }

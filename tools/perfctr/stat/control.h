@@ -17,6 +17,7 @@ enum control_command {
 	/* of perf record: perf stat answers the second one, and does nothing for both */
 	CONTROL_SNAPSHOT,
 	CONTROL_STOP,
+	CONTROL_UNKNOWN, /* printed; as perf, it is answered, so that nobody waits */
 };
 
 struct control {
@@ -33,7 +34,7 @@ struct control {
  */
 int control_open(const struct app *app, struct control *control);
 
-/* Read a command, if there is a whole one. An unknown one is printed. */
+/* Read a command, if there is a whole one. */
 enum control_command control_take(const struct app *app, struct control *control);
 
 /* Say that a command was carried out, if there is a reader with room for it. */
