@@ -97,6 +97,11 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 			 file->bad_samples == 1 ? " is no sample and was" :
 						  "s are no samples and were");
 		return file->bad_samples;
+	case 8:
+		snprintf(text, size,
+			 "recorded without the kernel, which switches and migrates tasks: these "
+			 "counts are 0");
+		return capture_file_text(file, "excludes") && rows_are_of_kernel(file->selection);
 	default:
 		return false;
 	}
@@ -104,7 +109,7 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 
 char *describe_trouble(const struct capture_file *file, size_t n, char *text, size_t size)
 {
-	enum { SENTENCES = 8 };
+	enum { SENTENCES = 9 };
 
 	for (size_t which = 0; which < SENTENCES; which++)
 		if (sentence(file, which, text, size) && !n--)

@@ -2,7 +2,6 @@
 /* The table of perfctr stat. */
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/perf_event.h>
 #include <math.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -450,20 +449,6 @@ static bool counts_machine(const struct row *row)
 	       (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || pmu_counts_machine(row->label));
 }
 
-/* Whether events happen in the kernel alone: who may not count it gets 0 of perf. */
-static bool has_kernels_own(const struct rows *rows)
-{
-	for (size_t i = 0; i < rows->count; i++) {
-		const struct row *row = &rows->rows[i];
-
-		if (row->is_software && (row->info->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-					 row->info->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-					 row->info->config == PERF_COUNT_SW_CGROUP_SWITCHES))
-			return true;
-	}
-	return false;
-}
-
 /* what counts of a process, a cgroup or CPUs do not say */
 static void print_scope(struct stat_report *report, const struct stat_device *device)
 {
@@ -502,7 +487,7 @@ static void print_scope(struct stat_report *report, const struct stat_device *de
 		return;
 	print_line(report, NULL,
 		   "without the kernel, which kernel.perf_event_paranoid keeps for CAP_PERFMON");
-	if (has_kernels_own(rows))
+	if (rows_are_of_kernel(device->counted->selection))
 		print_line(report, NULL, "the kernel switches and migrates tasks: 0 without it");
 	if (report->has_broker)
 		print_line(report, NULL,
