@@ -403,13 +403,16 @@ def layouts_change():
     parts.append(cb.status(200))
     name = write("layouts.cap", b"".join(parts))
     lines = [json.loads(line) for line in run("export", "-j", name).stdout.splitlines()][1:-1]
+    check(len(lines) == len(samples), f"{len(lines)} lines")
     for line, sample in zip(lines, samples):
         wanted = {f"shader{core}/C{c}": count
                   for core, counters in sample.items() for c, count in counters.items()}
         check(line["counters"] == wanted, f"{line}, wanted {wanted}")
     rates = {f"shader/C{c}": [sum(core.get(c, 0) for core in s.values()) * 1000 for s in samples
                                if any(c in core for core in s.values())] for c in range(12)}
-    for event, row in by_event(json.loads(run("report", "-j", name).stdout)["counters"]).items():
+    rows = by_event(json.loads(run("report", "-j", name).stdout)["counters"])
+    check(rows.keys() == {event for event, values in rates.items() if values}, f"{rows.keys()}")
+    for event, row in rows.items():
         got = [row[f"sample_{k}"] for k in ("min", "mean", "max")]
         values = rates[event]
         check(got == [min(values), got[1], max(values)] and

@@ -59,9 +59,10 @@ class Controlled:
 def clients_of_perf_control():
     """--control: a zero byte ends a command, as a line feed; one that is whole needs neither"""
     stat = Controlled()
-    for command in (b"enable\n\0", b"disable\0", b"\n\n\0ping\n", b"enable", b"disable"):
+    for command in (b"enable\n\0", b"disable\0", b"\n\n\0ping\n", b"enable", b"disable",
+                    b"wrong\0", b"enable cpu-clock\n"):
         stat.tell(command)
-    os.write(stat.commands, b"wrong\0pi")
+    os.write(stat.commands, b"pi")
     stat.tell(b"ng\n")
     stat.tell(b"enable")
     time.sleep(0.2)
@@ -72,7 +73,7 @@ def clients_of_perf_control():
     time.sleep(0.1)
     check(stat.process.poll() is None, "stop ended it")
     result, errors = stat.end()
-    check(errors.count("is no command") == 1 and "'wrong'" in errors, errors)
+    check(errors.count("is no command") == 2 and "'wrong'" in errors, errors)
     check("\ncpu-clock\n" in errors, errors)
     check(result["counters"][0]["value"] > 0, f"{result}")
     # a file that ends, as of a shell's pipe
@@ -84,16 +85,17 @@ def clients_of_perf_control():
 @test
 def clients_that_read_no_answers():
     """--control: neither a reader that is gone nor a full pipe stops the counting"""
-    stat = Controlled(answers=False)
-    os.write(stat.commands, b"enable\n")
-    time.sleep(0.2)
-    check(stat.end()[0]["counters"], "without a reader")
-    stat = Controlled()
-    os.write(stat.commands, b"ping\n" * 10000)
-    os.write(stat.commands, b"ping\n" * 10000 + b"enable\n")
-    time.sleep(1)
-    check(stat.end()[0]["counters"], "a full pipe")
-    os.close(stat.answers)
+    for answers, commands in (False, b"enable\n"), (True, b"ping\n" * 20000 + b"enable\n"):
+        stat = Controlled(answers=answers)
+        # on stderr, once all before it was taken
+        for start in range(0, len(commands), 4096):
+            os.write(stat.commands, commands[start:start + 4096])
+        os.write(stat.commands, b"evlist\n")
+        check(stat.process.stderr.readline() == "cpu-clock\n", f"{answers}: evlist")
+        time.sleep(0.1)
+        check(stat.end()[0]["counters"][0]["value"] > 0, f"{answers}: nothing is counted")
+        if answers:
+            os.close(stat.answers)
 
 
 @test
@@ -229,8 +231,10 @@ def several_processes():
                 for wrong in "", "x", "1,", ",1", "1,x", "0", "-1", "1;2", "99999999999":
                     check("numbers such as 12,34" in
                           run(option, wrong, "-e", "cs", status=2).stderr, wrong)
-                check("No such process" in
-                      run(option, f"{a.pid},2147483647", "-e", "cs", status=1).stderr, "no process")
+                for command in (), ("--", "true"):
+                    check("no process or thread 2147483647" in
+                          run(option, f"{a.pid},2147483647", "-e", "cs", *command,
+                              status=1).stderr, command)
             capture = folder + "/capture"
             harness.run(PERFCTR, "record", "-o", capture, "--pid", f"{a.pid},{b.pid}", "-e",
                         "task-clock", "--", "sleep", "0.2")
@@ -290,6 +294,14 @@ def users_without_the_kernel():
         check([row[0] for row in rows[1]][:2] == [row[0] for row in rows[0]][:2], found)
         text = harness.run(ours, "stat", *events, "--", "true", uid=harness.NOBODY).stderr
         check("without the kernel" in text and "tasks: 0 without it" in text, text)
+        # a capture says it, if one of the counts is one of these
+        for recorded in events, ("-e", "faults,task-clock"):
+            with tempfile.NamedTemporaryFile(dir=folder, mode="wb") as f:
+                f.write(harness.run(ours, "record", "-o", "-", *recorded, "--", "true", text=False,
+                                    uid=harness.NOBODY).stdout)
+                f.flush()
+                notes = json.loads(harness.run(PERFCTR, "report", "-j", f.name).stdout)["notes"]
+                check(("these counts are 0" in "".join(notes)) == (recorded == events), notes)
     return None
 
 
@@ -339,7 +351,7 @@ def intervals_share_their_time():
 
 @test
 def cgroups_of_events():
-    """-G: one for all events, / for all processes, one for each event, in fields as perf's"""
+    """-G: for events before it, one for all, one for each, none, in rows and order as perf's"""
     with Cgroups() as names:
         if not names or not shutil.which("perf"):
             return "no cgroups can be made here, or no perf"
@@ -347,19 +359,50 @@ def cgroups_of_events():
         for options in (("-e", "cs,faults", "-G", a), ("-e", "cs,faults", "-G", f"{a},{a}"),
                         ("-e", "cs,faults", "-G", f"{a},{b}"), ("-e", "cs,faults", "-G", "/" + a),
                         ("-e", "cs", "-G", a, "-e", "faults", "-G", b),
-                        ("-e", "cpu-clock,faults", "-G", "/")):
+                        ("-e", "cpu-clock,faults", "-G", "/"),
+                        ("-e", "cpu-clock", "-G", b, "-e", "task-clock"),
+                        ("-e", "cs,faults,cpu-clock", "-G", f"{a},,{b}"),
+                        ("-e", "cs,faults,cpu-clock,task-clock", "-G", f"{a},{b},{a}"),
+                        ("-e", "cs,faults", "-G", a, "-e", "cpu-clock", "-G", f",{b}"),
+                        ("-e", "cs,faults", "-G", f",{a}"), ("-e", "cs,faults", "-G", f"{a},"),
+                        ("-e", "{cs,context-switches},cs", "-G", f"{b},{a},{a}"),
+                        ("-e", "cs,context-switches", "-G", a, "-G", b)):
             rows = [fields_for_perf(harness.run(*program, "-x,", "-a", *options, "--",
                                                 "true").stderr, cgroup=True)
                     for program in (("perf", "stat"), (PERFCTR, "stat"))]
-            check(rows[0] == rows[1] and len(rows[0]) == 2, f"{options}: {rows}")
+            check(rows[0] == rows[1] and len(rows[0]) >= 2, f"{options}: {rows}")
+        # without -a, too, which perf refuses
+        rows = fields_for_perf(harness.run(PERFCTR, "stat", "-x,", "-e", "cs", "-G", a, "-e",
+                                           "cs", "--", "true").stderr, cgroup=True)
+        check([row["cgroup"] for row in rows] == [a, ""], rows)
         def refused(*options):
             return harness.run(PERFCTR, "stat", *options, "--", "true", status=2).stderr
-        for options in (("-e", "cs", "-G", f"{a},{b}"), ("-e", "cs,faults,cs:u", "-G", f"{a},{a}"),
-                        ("-G", f"{a},{b}"), ("-e", "cs,faults", "-M", "x", "-G", f"{a},{b}")):
-            check("one for each event" in refused(*options), options)
-        check("no name" in refused("-e", "cs,faults", "-G", f",{a}"), "empty")
-        check("exclude" in refused("-e", "cs,faults", "-G", f"{a},{b}", "--for-each-cgroup", a),
-              "both")
+        for expected, *options in (
+                ("more cgroups", "-e", "cs", "-G", f"{a},{b}"),
+                ("more cgroups", "-e", "cs", "-G", a, "-e", "cs", "-G", f"{a},{b}"),
+                ("of -e, each of one", "-G", f"{a},{b}"),
+                ("of -e, each of one", "-e", "cs,faults", "-M", "x", "-G", f"{a},{b}"),
+                ("no cgroup has a name", "-e", "cs,faults", "-G", ","),
+                ("a cgroup has no name", "-e", "cs", "--for-each-cgroup", f"{a},,{b}"),
+                ("leave out -d", "-d", "local", "-e", "cs,faults", "-G", f"{a},{b}"),
+                ("No such file", "-d", "all", "-e", "cs", "-G", "none-such"),
+                ("No such file", "-e", "cs,faults", "-G", f"{a},none-such"),
+                ("at most 16 devices or cgroups", "-e", ",".join(["cs"] * 17), "-G",
+                 ",".join([a, b] * 8 + [a])),
+                ("exclude", "-e", "cs,faults", "-G", f"{a},{b}", "--for-each-cgroup", a)):
+            check(expected in refused(*options), f"{expected}: {options}")
+        # all devices: those that count no cgroups are left out
+        rows = fields_for_perf(harness.run(PERFCTR, "stat", "-x,", "-d", "all", "-e", "cs", "-G", a,
+                                           "--", "true").stderr, cgroup=True)
+        check([(row["cgroup"], row["form"]) for row in rows] == [(a, "missing")], rows)
+        # in a capture, the machine is no cgroup
+        with tempfile.TemporaryDirectory() as folder:
+            harness.run(PERFCTR, "record", "-o", f"{folder}/f", "-e", "cs,faults,cs,cpu-clock",
+                        "-G", f"{a},,{b},{a}", "--", "true")
+            found = json.loads(harness.run(PERFCTR, "report", "-j", f"{folder}/f").stdout)
+            check([(of["capture"]["device"]["name"], len(of["counters"]))
+                   for of in found] ==
+                  [(f"cgroup {a}", 2), ("this machine", 1), (f"cgroup {b}", 1)], f"{found}")
         text = harness.run(PERFCTR, "stat", "-e", "cs", "-G", "/", "--", "true").stderr
         check("cgroup / " in text, text)
     return None

@@ -11,7 +11,6 @@
 #include "cgroup.h"
 #include "device.h"
 #include "permission.h"
-#include "pmu.h"
 
 enum {
 	IN_STREAM_SLOTS = 1024, /* in-stream samples arrive in bursts */
@@ -50,32 +49,47 @@ bool counting_names_events(const struct counting *c)
 
 bool counting_is_of_some(const struct counting *c)
 {
-	return counting_tasks(c) || c->cpus || c->cgroup || c->cgroups;
+	return counting_tasks(c) || c->cpus || c->cgroup || c->has_cgroups;
+}
+
+int counting_find_cgroup(const struct app *app, const char *cgroup, char **folder)
+{
+	*folder = cgroup_find_counted(cgroup);
+	return *folder ? 0 :
+			 app_usage(app, "cgroup '%s': %s; give its path below the mount of cgroups",
+				   cgroup, strerror(errno));
+}
+
+static int count_cgroup(const struct app *app, const char *cgroup, struct counted *d)
+{
+	char *folder;
+	int error, status = counting_find_cgroup(app, cgroup, &folder);
+
+	if (status)
+		return status;
+	error = perfctr_device_count_cgroup(d->device, folder);
+	free(folder);
+	return error ? app_failed(app, error) : 0;
 }
 
 /* Have the local device count a cgroup, threads, processes, or CPUs. Return: an exit status. */
 static int count_some(const struct app *app, const struct counting *c, const char *cgroup,
 		      struct counted *d)
 {
-	char *folder = cgroup ? cgroup_find_counted(cgroup) : NULL;
 	int error;
 
-	if (cgroup && !folder)
-		return app_usage(app, "cgroup '%s': %s; name it as below /sys/fs/cgroup", cgroup,
-				 strerror(errno));
 	if (cgroup)
-		error = perfctr_device_count_cgroup(d->device, folder);
-	else if (c->tids.count)
+		return count_cgroup(app, cgroup, d);
+	if (c->tids.count)
 		error = perfctr_device_count_threads(d->device, c->tids.numbers, c->tids.count);
 	else if (c->pids.count)
 		error = perfctr_device_count_processes(d->device, c->pids.numbers, c->pids.count);
 	else
 		error = perfctr_device_count_cpus(d->device, c->cpus);
-	free(folder);
 	return error ? app_failed(app, error) : 0;
 }
 
-/* Open a device in the way that counting its process, or the machine, needs. */
+/* Open a device to count its process, a cgroup, or the machine. @cgroup: "": the machine */
 static int open_to_count(const struct app *app, const struct counting *c, const char *which,
 			 const char *cgroup, struct counted *d)
 {
@@ -98,7 +112,7 @@ static int open_to_count(const struct app *app, const struct counting *c, const 
 		d->of_task = !status && device_is_local(d->device) &&
 			     !perfctr_device_count_task(d->device, 0);
 	}
-	if (!status && (counting_tasks(c) || c->cpus || cgroup))
+	if (!status && (counting_tasks(c) || c->cpus || (cgroup && *cgroup)))
 		return count_some(app, c, cgroup, d);
 	if (status || !d->of_task)
 		return status;
@@ -106,8 +120,8 @@ static int open_to_count(const struct app *app, const struct counting *c, const 
 	return error ? app_failed(app, error) : 0;
 }
 
-static int open_one(const struct app *app, struct counting *c, const char *which,
-		    const char *cgroup, bool is_optional)
+int counting_open_one(const struct app *app, struct counting *c, const char *which,
+		      const char *cgroup, bool is_optional)
 {
 	struct counted *d = &c->counted[c->count];
 	bool is_twice = false;
@@ -115,126 +129,25 @@ static int open_one(const struct app *app, struct counting *c, const char *which
 	int status;
 
 	if (c->count == COUNTING_DEVICES)
-		return app_usage(app, "at most %d devices", COUNTING_DEVICES);
+		return app_usage(app, "at most %d devices or cgroups", COUNTING_DEVICES);
 	*d = (struct counted){ .is_optional = is_optional };
-	status = open_to_count(app, c, which, cgroup, d);
+	status = open_to_count(app, c, which, cgroup ? cgroup : c->cgroup, d);
+	d->is_cgroup = cgroup && *cgroup;
 	c->count++;
 	if (!status)
-		d->name = strdup(c->cgroups ? cgroup : device_node(d->device, node, sizeof(node)));
+		d->name =
+			strdup(d->is_cgroup ? cgroup : device_node(d->device, node, sizeof(node)));
 	if (!status && !d->name)
 		status = app_failed(app, -ENOMEM);
 	for (size_t n = 0; !status && !is_twice && n + 1 < c->count; n++)
-		is_twice = c->cgroups ? !strcmp(c->counted[n].name, d->name) :
-					device_is_same(c->counted[n].device, d->device);
+		is_twice = cgroup ? c->cgroups && !strcmp(c->counted[n].name, d->name) :
+				    device_is_same(c->counted[n].device, d->device);
 	if (is_twice && !is_optional)
 		status = app_usage(app, "%s: %s is there twice",
 				   c->cgroups ? "--for-each-cgroup" : which, d->name);
 	if (!is_optional || (!status && !is_twice))
 		return status;
 	counting_drop(c, c->count - 1);
-	return 0;
-}
-
-static bool is_open(const struct counting *c, const char *path)
-{
-	for (size_t n = 0; n < c->count; n++)
-		if (!strcmp(perfctr_device_path(c->counted[n].device), path))
-			return true;
-	return false;
-}
-
-/* Why a device cannot be counted was printed: that is no failure, while there are others. */
-static int open_all(const struct app *app, struct counting *c)
-{
-	struct perfctr_device_list *list;
-	int status = 0, error = perfctr_device_list_new(app->ctx, &list);
-
-	if (error)
-		return app_failed(app, error);
-	for (size_t n = 0; !status && n < perfctr_device_list_count(list); n++) {
-		const struct perfctr_device_entry *e = perfctr_device_list_get(list, n);
-
-		if (e->error == -ENOTTY || e->error == -EINVAL || is_open(c, e->path))
-			continue;
-		if (!device_note_entry(app, e))
-			status = open_one(app, c, e->path, NULL, true);
-	}
-	perfctr_device_list_unref(list);
-	return status ? status : open_one(app, c, PERFCTR_DEVICE_LOCAL, NULL, true);
-}
-
-/* A session of the local device for each of several cgroups. */
-static int open_cgroups(const struct app *app, struct counting *c)
-{
-	char *names = strdup(c->cgroups), *rest = names, *name;
-	int status = names ? 0 : app_failed(app, -ENOMEM);
-
-	while (!status && (name = strsep(&rest, ",")))
-		status = open_one(app, c, PERFCTR_DEVICE_LOCAL, name, false);
-	free(names);
-	return status;
-}
-
-static int add_event_cgroup(const struct app *app, struct counting_event_cgroups *e,
-			    const char *name)
-{
-	char **more;
-
-	if (!*name)
-		return app_usage(app, "-G: a cgroup has no name; / is that of all processes");
-	more = realloc(e->names, (e->count + 1) * sizeof(*more));
-	if (!more)
-		return app_failed(app, -ENOMEM);
-	e->names = more;
-	more[e->count] = strdup(name);
-	return more[e->count++] ? 0 : app_failed(app, -ENOMEM);
-}
-
-/* The cgroups of the events' list, each once. Return: how many, -ENOMEM. */
-static int join_cgroups(struct counting_event_cgroups *e)
-{
-	int count = 0;
-	size_t size;
-	FILE *out = open_memstream(&e->apart, &size);
-
-	if (!out)
-		return -ENOMEM;
-	for (size_t n = 0; n < e->count; n++) {
-		size_t before = 0;
-
-		while (strcmp(e->names[before], e->names[n]))
-			before++;
-		if (before == n)
-			fprintf(out, "%s%s", count++ ? "," : "", e->names[n]);
-	}
-	return fclose(out) ? -ENOMEM : count;
-}
-
-/* As perf: -G a is the cgroup of all events, -G a,b or -G a -G b has one for each. */
-static int take_cgroups(const struct app *app, struct counting *c)
-{
-	struct counting_event_cgroups *e = &c->event_cgroups;
-	int status = 0, count;
-
-	for (size_t n = 0; !status && n < c->cgroup_lists.count; n++) {
-		char *names = strdup(c->cgroup_lists.words[n]), *rest = names, *name;
-
-		status = names ? 0 : app_failed(app, -ENOMEM);
-		while (!status && (name = strsep(&rest, ",")))
-			status = add_event_cgroup(app, e, name);
-		free(names);
-	}
-	if (status || !e->count)
-		return status;
-	count = join_cgroups(e);
-	if (count < 0)
-		return app_failed(app, count);
-	if (count > 1 && c->cgroups)
-		return app_usage(app, "-G and --for-each-cgroup exclude each other");
-	if (count > 1)
-		c->cgroups = e->apart;
-	else
-		c->cgroup = e->names[0];
 	return 0;
 }
 
@@ -271,61 +184,6 @@ const struct counting_tasks *counting_tasks(const struct counting *c)
 	return c->pids.count ? &c->pids : c->tids.count ? &c->tids : NULL;
 }
 
-static const char perfs_d[] = "-d takes a device; perf's -d is -e with more events";
-
-/* Whether PATH has such a program. */
-static bool is_command(const char *word)
-{
-	const char *path = getenv("PATH");
-	char *folders = strdup(path ? path : ""), *rest = folders, *folder, *file;
-	bool found = false;
-
-	while (!found && (folder = strsep(&rest, ":")) &&
-	       asprintf(&file, "%s/%s", folder, word) >= 0) {
-		found = !access(file, X_OK);
-		free(file);
-	}
-	free(folders);
-	return found && !strchr(word, '/');
-}
-
-int counting_open_devices(const struct app *app, struct counting *c)
-{
-	bool takes_all = false;
-	int status = take_cgroups(app, c);
-
-	if (status)
-		return status;
-	if (counting_tasks(c) && c->all_cpus)
-		return app_usage(app, "--pid and --tid count a process, -a the whole machine");
-	if (!!c->pids.count + !!c->tids.count + !!c->cpus + !!c->cgroup + !!c->cgroups > 1)
-		return app_usage(app, "--pid, --tid, --cpu, --cgroup and --for-each-cgroup exclude "
-				      "each other");
-	if (c->cgroups && c->devices.count)
-		return app_usage(app, "--for-each-cgroup is of the local device: leave out -d");
-	if (c->cgroups)
-		return open_cgroups(app, c);
-	/* those that were named are not optional, whatever the order of the words */
-	for (size_t n = 0; !status && n < c->devices.count; n++) {
-		const char *word = c->devices.words[n];
-
-		takes_all |= !strcmp(word, DEVICE_ALL);
-		/* as before an option */
-		if (*word == '-' || !word[strspn(word, "d")])
-			return app_usage(app, "-d %s: %s", word, perfs_d);
-		if (strcmp(word, DEVICE_ALL))
-			status = open_one(app, c, word, c->cgroup, false);
-		if (status && !c->command && is_command(word))
-			app_error(app, "%s is a command: %s", word, perfs_d);
-	}
-	if (!status && takes_all)
-		status = open_all(app, c);
-	if (!status && !c->devices.count)
-		status = open_one(app, c, NULL, c->cgroup, false);
-	/* the reasons were printed */
-	return status || c->count ? status : EXIT_NO_DEVICE;
-}
-
 int counting_select_per_cpu(const struct app *app, struct counting *c)
 {
 	int status = 0;
@@ -351,11 +209,10 @@ char *counting_text(const struct counting *c, char *text, size_t size)
 
 	for (size_t n = 0; n < c->count && length < size; n++) {
 		const struct counted *d = &c->counted[n];
-
 		length += (size_t)snprintf(text + length, size - length, "%s%s%s (%s)",
-					   n ? ", " : "", c->cgroups ? "cgroup " : "",
-					   c->cgroups ? d->name :
-							perfctr_device_info(d->device)->name,
+					   n ? ", " : "", d->is_cgroup ? "cgroup " : "",
+					   d->is_cgroup ? d->name :
+							  perfctr_device_info(d->device)->name,
 					   perfctr_device_path(d->device));
 	}
 	return text;
@@ -535,11 +392,11 @@ void counting_close(struct counting *c)
 	option_words_free(&c->devices);
 	option_words_free(&c->events);
 	option_words_free(&c->metrics);
-	option_words_free(&c->cgroup_lists);
-	for (size_t n = 0; n < c->event_cgroups.count; n++)
-		free(c->event_cgroups.names[n]);
+	for (size_t n = 0; n < c->event_cgroups.list_count; n++)
+		free(c->event_cgroups.lists[n].text);
+	free(c->event_cgroups.lists);
 	free(c->event_cgroups.names);
-	free(c->event_cgroups.apart);
+	free(c->event_cgroups.places);
 	free(c->pids.numbers);
 	free(c->tids.numbers);
 }

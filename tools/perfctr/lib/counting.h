@@ -16,7 +16,8 @@ enum { COUNTING_DEVICES = 16 };
 /* a device, and its session */
 struct counted {
 	struct perfctr_device *device;
-	char *name; /* device_node(), owned; with --for-each-cgroup its cgroup, of any length */
+	char *name; /* owned: device_node(); of one of several cgroups, the cgroup's */
+	bool is_cgroup; /* @name is a cgroup's */
 	struct perfctr_selection *selection; /* NULL: it has none of the events */
 	struct perfctr_selection *next; /* inside counting_select() */
 	struct perfctr_session *session;
@@ -55,16 +56,20 @@ struct counting {
 	 */
 	struct counting_tasks pids, tids;
 	const char *cpus, *cgroup, *cgroups;
-	/*
-	 * -G, from which counting_open_devices() makes @cgroup; of several, the cgroup of each
-	 * event and @cgroups, owned
-	 */
-	struct option_words cgroup_lists;
+	/* -G: from which counting_open_devices() makes @cgroup, or what each event is counted of */
 	struct counting_event_cgroups {
-		char **names;
-		size_t count;
-		char *apart;
+		struct counting_cgroup_list {
+			char *text; /* owned */
+			size_t after; /* words of -e that are before it */
+		} * lists;
+		size_t list_count;
+		/* of each event its cgroup, NULL: the machine, and its place in @counted */
+		const char **names;
+		size_t *places;
+		size_t count; /* of events, 0: all are of one cgroup */
 	} event_cgroups;
+	bool has_cgroups; /* @counted are cgroups, and the machine, on the local device */
+	bool in_order; /* as the events are: a cgroup may be there again */
 	bool is_late; /* counting starts after the workload: not with its execve() */
 	bool per_client; /* the engines of each DRM client, too */
 	const char *output; /* file, NULL: not given */
@@ -77,6 +82,8 @@ struct counting {
 
 /* Take the numbers of --pid and -t, "12,34". Return: 0 or EXIT_USAGE, the message was printed. */
 int counting_take_tasks(const struct app *app, void *to, const char *text);
+/* Take "A,,B" of -G for the events before it. Return: 0 or EXIT_FAILED, the message was printed. */
+int counting_take_cgroups(const struct app *app, void *counting, const char *text);
 /* The processes or threads that are counted; NULL: none were given. */
 const struct counting_tasks *counting_tasks(const struct counting *counting);
 
@@ -93,7 +100,7 @@ const struct counting_tasks *counting_tasks(const struct counting *counting);
 	OPTION(0, "pid", CALL, &(c)->pids, .call = counting_take_tasks), \
 	OPTION('t', "tid", CALL, &(c)->tids, .call = counting_take_tasks), \
 	OPTION('C', "cpu", TEXT, &(c)->cpus), \
-	OPTION('G', "cgroup", WORDS, &(c)->cgroup_lists), \
+	OPTION('G', "cgroup", CALL, c, .call = counting_take_cgroups), \
 	OPTION(0, "for-each-cgroup", TEXT, &(c)->cgroups), \
 	OPTION('M', "metrics", WORDS, &(c)->metrics), \
 	OPTION(0, "timeout", TIME, &(c)->timeout_ns), \
@@ -111,6 +118,17 @@ int counting_open(const struct app *app, struct counting *counting);
 
 /* Only open the devices. Return: as above. */
 int counting_open_devices(const struct app *app, struct counting *counting);
+
+/*
+ * Open one more.
+ * @cgroup: of several, a cgroup; "": the machine; NULL: no cgroup, or that of all devices
+ */
+int counting_open_one(const struct app *app, struct counting *counting, const char *which,
+		      const char *cgroup, bool is_optional);
+/* Open those of --for-each-cgroup and -G, and find the cgroup of all. Return: an exit status. */
+int counting_open_cgroups(const struct app *app, struct counting *counting);
+/* Where a cgroup is counted. Return: an exit status; @folder is the caller's. */
+int counting_find_cgroup(const struct app *app, const char *cgroup, char **folder);
 
 /* Close device number @n, and forget it. */
 void counting_drop(struct counting *counting, size_t n);
@@ -131,12 +149,19 @@ bool counting_is_of_some(const struct counting *counting);
  */
 int counting_select(const struct app *app, struct counting *counting, const char *const *patterns);
 
+/* a walk over the events of -e: zero is its start */
+struct counting_walk {
+	const char *text; /* the rest of a word; not "" at the end: there was no memory */
+	size_t words, events; /* that were taken */
+};
+
 /*
- * Take the next event of a text as -e has it: "NODE:EVENT,{EVENT,EVENT}".
- * @text: moved on; @only: set to the device that NODE names, NULL: it may be of any
+ * Take the next event of -e, whose words are "NODE:EVENT,{EVENT,EVENT}".
+ * @only: set to the device that NODE names, or the cgroup that -G has for it; NULL: any of them
  * Return: the event without NODE, which the caller frees; NULL at the end, or without memory.
  */
-char *counting_next_event(struct counting *counting, const char **text, struct counted **only);
+char *counting_next_event(struct counting *counting, struct counting_walk *walk,
+			  struct counted **only);
 
 /* -A: count events of PMUs apart by CPU. Return: 0 or an exit status. */
 int counting_select_per_cpu(const struct app *app, struct counting *counting);

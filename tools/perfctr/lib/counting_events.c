@@ -7,7 +7,6 @@
 
 #include "counting.h"
 #include "device.h"
-#include "pmu.h"
 
 static int new_selection(const struct counting *c, struct perfctr_device *device,
 			 struct perfctr_selection **selection)
@@ -37,7 +36,7 @@ static int add_where(const struct counting *c, struct counted *d, const char *ev
 
 	if (!added)
 		added = perfctr_selection_add(one, event);
-	if (added > 0 && !c->cgroups && device_is_of_machine(one)) {
+	if (added > 0 && !c->has_cgroups && device_is_of_machine(one)) {
 		if (*has_machine)
 			added = 0;
 		*has_machine = true;
@@ -80,7 +79,7 @@ static int add_event(const struct app *app, struct counting *c, const struct cou
 		       device_select(app, refused->device, refused->next, &event, 1);
 }
 
-char *counting_next_event(struct counting *c, const char **text, struct counted **only)
+static char *next_of_word(struct counting *c, const char **text, struct counted **only)
 {
 	const char *start = *text + strspn(*text, ", {");
 	size_t length, end;
@@ -89,7 +88,8 @@ char *counting_next_event(struct counting *c, const char **text, struct counted 
 	*text = start;
 	if (!*start)
 		return NULL;
-	*only = named_by(c, start);
+	/* cgroups of events have no node */
+	*only = c->event_cgroups.count ? NULL : named_by(c, start);
 	start += *only ? strlen((*only)->name) + 1 : 0;
 	length = strlen(start);
 	/* a device that knows the block of a GPU has the shortest */
@@ -105,6 +105,23 @@ char *counting_next_event(struct counting *c, const char **text, struct counted 
 	return event;
 }
 
+char *counting_next_event(struct counting *c, struct counting_walk *walk, struct counted **only)
+{
+	const struct counting_event_cgroups *e = &c->event_cgroups;
+	char *event = NULL;
+
+	for (;;) {
+		event = walk->text ? next_of_word(c, &walk->text, only) : NULL;
+		if (event || (walk->text && *walk->text) || walk->words == c->events.count)
+			break;
+		walk->text = c->events.words[walk->words++];
+	}
+	if (event && walk->events < e->count)
+		*only = &c->counted[e->places[walk->events]];
+	walk->events += event != NULL;
+	return event;
+}
+
 /* Add events of a text one by one: each may be of another device. */
 static int add_text(const struct app *app, struct counting *c, const char *text)
 {
@@ -112,42 +129,26 @@ static int add_text(const struct app *app, struct counting *c, const char *text)
 	int status = 0;
 	char *event;
 
-	while (!status && (event = counting_next_event(c, &text, &only))) {
+	while (!status && (event = next_of_word(c, &text, &only))) {
 		status = add_event(app, c, only, event, true);
 		free(event);
 	}
 	return status || !*text ? status : app_failed(app, -ENOMEM);
 }
 
-/* Add each event for the cgroup that -G has at its place. Return: 0 or an exit status. */
+/* Add each event for the cgroup that -G has for it. Return: 0 or an exit status. */
 static int add_in_cgroups(const struct app *app, struct counting *c)
 {
-	const struct counting_event_cgroups *e = &c->event_cgroups;
-	size_t count = 0;
+	struct counting_walk walk = { 0 };
+	struct counted *only;
 	int status = 0;
+	char *event;
 
-	for (size_t n = 0; !status && n < c->events.count; n++) {
-		const char *text = c->events.words[n];
-		struct counted *only;
-		char *event;
-
-		while (!status && (event = counting_next_event(c, &text, &only))) {
-			struct counted *d = c->counted;
-
-			while (c->cgroups && count < e->count && strcmp(d->name, e->names[count]))
-				d++;
-			if (count++ < e->count)
-				status = add_event(app, c, d, event, true);
-			free(event);
-		}
+	while (!status && (event = counting_next_event(c, &walk, &only))) {
+		status = add_event(app, c, only, event, true);
+		free(event);
 	}
-	if (status || (count == e->count && !c->metrics.count))
-		return status;
-	return app_usage(
-		app,
-		"-G has %zu cgroups for %zu events of -e: give one, or one for each event; "
-		"--for-each-cgroup counts each event in each",
-		e->count, count);
+	return status || !*walk.text ? status : app_failed(app, -ENOMEM);
 }
 
 /* -M a,b is -e metric:a,metric:b */
@@ -182,7 +183,7 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 		status = status ? status : add_event(app, c, NULL, *patterns, false);
 	if (patterns)
 		return status;
-	if (c->event_cgroups.count > 1)
+	if (c->event_cgroups.count)
 		return add_in_cgroups(app, c);
 	/* messages of one device are about the text as it was written */
 	for (size_t n = 0; !status && n < events->count; n++)
@@ -196,7 +197,7 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 
 		/* each of several cgroups would show the counts of the whole machine */
 		status = device_select_defaults(app, d->device, d->next,
-						n == machine && !c->cgroups);
+						n == machine && !c->has_cgroups);
 		if (status && d->is_optional && c->count > 1) {
 			counting_say_whose(app, c, d);
 			status = 0;
@@ -230,60 +231,4 @@ int counting_select(const struct app *app, struct counting *c, const char *const
 	if (!status && !any && !patterns)
 		app_error(app, "none of the devices has something to count");
 	return status ? status : any ? 0 : EXIT_FAILED;
-}
-
-/* a PMU by its number in perf */
-struct kind {
-	const struct app *app;
-	uint32_t pmu_type;
-};
-
-static int refuse_whole(void *data, const struct perfctr_pmu_event *event)
-{
-	const struct kind *kind = data;
-
-	if (event->pmu_type != kind->pmu_type || !pmu_counts_machine(event->pmu))
-		return 0;
-	return app_usage(kind->app,
-			 "%s counts the whole machine, which each cgroup would "
-			 "show: count it without cgroups",
-			 event->pmu);
-}
-
-/* Refuse events of the whole machine. Return: 0 or an exit status, the message was printed. */
-static int check_cgroups(const struct app *app, const struct counting *c)
-{
-	int status = 0;
-
-	for (size_t i = 0; i < c->count; i++) {
-		const struct perfctr_selection *s = c->counted[i].selection;
-
-		for (size_t n = 0; s && !status && n < perfctr_selection_request_count(s); n++) {
-			struct kind kind = { app, perfctr_selection_request(s, n)->pmu_type };
-
-			status = perfctr_pmu_events(app->ctx, refuse_whole, &kind);
-		}
-	}
-	return status < 0 ? app_failed(app, status) : status;
-}
-
-int counting_open(const struct app *app, struct counting *c)
-{
-	int status = counting_open_devices(app, c);
-
-	if (status)
-		return status;
-	status = counting_select(app, c, NULL);
-	if (!status && c->cgroups)
-		status = check_cgroups(app, c);
-	if (status || !counting_names_events(c))
-		device_note_others(app, c->devices.count || counting_is_of_some(c) ? "" : NULL,
-				   c->counted[0].device);
-	for (size_t n = c->count; !status && n--;) {
-		if (c->counted[n].selection)
-			continue;
-		app_error(app, "%s has none of the events, and is left out", c->counted[n].name);
-		counting_drop(c, n);
-	}
-	return status;
 }

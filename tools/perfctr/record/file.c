@@ -61,7 +61,9 @@ static int write_texts(struct record *r, struct perfctr_capture_writer *writer)
 		snprintf(text, sizeof(text), "%" PRIu64, r->switching.files + 1);
 		error = perfctr_capture_write_text(writer, PERFCTR_CAPTURE_KEY_PART, text);
 	}
-	for (size_t n = 0; !error && c->cgroups && n < c->count; n++) {
+	for (size_t n = 0; !error && n < c->count; n++) {
+		if (!c->counted[n].is_cgroup)
+			continue;
 		snprintf(text, sizeof(text), CAPTURE_KEY_CGROUP "%zu", n);
 		error = perfctr_capture_write_text(writer, text, c->counted[n].name);
 	}

@@ -56,7 +56,7 @@ static const char help[] =
 	"      --per-client       engine times of each process that uses a GPU, too (local)\n"
 	"      --pid PID,...      on the local device: processes and their future children;\n"
 	"  -t, --tid TID,...      threads; -C, --cpu 0-3,8: these CPUs;\n"
-	"  -G, --cgroup NAME,...  a cgroup, or one for each event; / has all processes\n"
+	"  -G, --cgroup NAME,...  of the events before it: one for all, or one each\n"
 	"      --for-each-cgroup NAME,...   several, apart\n"
 	"  -d, --device DEVICE    node (renderD128), driver or name; several, or all: each\n"
 	"                         counts the events that it has, renderD128:EVENT\n"

@@ -64,7 +64,9 @@ static struct field_row examine(const struct stat_report *report, const struct s
 	struct field_row f = { .row = row, .device = device, .stat = stat };
 
 	f.request = request_of(device, row);
-	f.event = f.request ? stat_written_find(&report->written, f.request, row->counter) : NULL;
+	f.event = f.request ? stat_written_find(&report->written, device->counted, f.request,
+						row->counter) :
+			      NULL;
 	f.event_bytes = f.event ? (int)strlen(f.event) : 0;
 	/* of a pattern, and of the defaults: as perf's defaults are named */
 	if (!f.event && row->is_software) {
@@ -135,16 +137,22 @@ static void put_event(const struct stat_report *report, const struct field_row *
 	char *event;
 
 	if (!f->event) {
-		csv_field(report->out, f->row->event + (c->cgroups ? f->row->prefix : 0),
+		csv_field(report->out, f->row->event + (c->has_cgroups ? f->row->prefix : 0),
 			  separator);
 	} else if (asprintf(&event, "%.*s%s", f->event_bytes, f->event, exclusion_of(report, f)) >=
 		   0) {
 		csv_field(report->out, event, separator);
 		free(event);
 	}
-	if (c->cgroups || c->cgroup) {
+	if (c->has_cgroups || c->cgroup) {
+		const struct counted *d = f->device->counted;
+
 		fputs(separator, report->out);
-		csv_field(report->out, c->cgroup ? c->cgroup : f->device->counted->name, separator);
+		csv_field(report->out,
+			  c->cgroup    ? c->cgroup :
+			  d->is_cgroup ? d->name :
+					 "",
+			  separator);
 	}
 }
 

@@ -57,7 +57,7 @@ static const char help[] =
 	"      --per-client       engine times of each process that uses a GPU, too (local)\n"
 	"      --pid PID,...      on the local device: processes and their future children;\n"
 	"  -t, --tid TID,...      threads; -C, --cpu 0-3,8: these CPUs;\n"
-	"  -G, --cgroup NAME,...  a cgroup, or one for each event; / has all processes\n"
+	"  -G, --cgroup NAME,...  of the events before it: one for all, or one each\n"
 	"      --for-each-cgroup NAME,...   several, apart\n"
 	"  -v, --verbose          what is asked of the kernel, on stderr\n"
 	"      --no-big-num       no commas between the digits of a table (-B, --big-num: as\n"
@@ -376,16 +376,13 @@ static void print_requests(const struct stat *s)
 static void print_names(struct stat *s)
 {
 	struct counting *c = &s->options.counting;
+	struct counting_walk walk = { 0 };
 	struct counted *only;
 	char *event;
 
-	for (size_t n = 0; n < c->events.count; n++) {
-		const char *text = c->events.words[n];
-
-		while ((event = counting_next_event(c, &text, &only))) {
-			fprintf(s->app->err, "%s\n", event);
-			free(event);
-		}
+	while ((event = counting_next_event(c, &walk, &only))) {
+		fprintf(s->app->err, "%s\n", event);
+		free(event);
 	}
 	for (size_t n = 0; n < c->metrics.count; n++)
 		fprintf(s->app->err, "%s\n", c->metrics.words[n]);
@@ -777,6 +774,7 @@ int stat_run(struct app *app, int argc, char **argv)
 	int status;
 
 	s.report.options = &s.options;
+	s.options.counting.in_order = true;
 	status = parse_options(app, argc, argv, &s.options);
 	if (status) {
 		counting_close(&s.options.counting);

@@ -64,6 +64,7 @@ struct stat_device {
 /* events of perf as the user wrote them, for -x */
 struct stat_written {
 	struct stat_written_event {
+		const struct counted *of; /* its cgroup; NULL: any */
 		struct drm_perfctr_block_request request;
 		char *text;
 	} * events;
@@ -115,7 +116,7 @@ int stat_written_note(struct stat_written *written, struct counting *counting);
  * The text of a request of a perf PMU's event, NULL: it is none, or was not written alone.
  * @counter: its name in rows, of several texts that mean the event.
  */
-const char *stat_written_find(const struct stat_written *written,
+const char *stat_written_find(const struct stat_written *written, const struct counted *of,
 			      const struct drm_perfctr_block_request *request, const char *counter);
 void stat_written_free(struct stat_written *written);
 

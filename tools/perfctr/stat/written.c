@@ -23,8 +23,8 @@ static bool may_be_of_perf(const char *event)
 	       !access(path, F_OK);
 }
 
-static int keep(struct stat_written *w, const struct drm_perfctr_block_request *request,
-		char *event)
+static int keep(struct stat_written *w, const struct counted *of,
+		const struct drm_perfctr_block_request *request, char *event)
 {
 	struct stat_written_event *more;
 
@@ -32,12 +32,13 @@ static int keep(struct stat_written *w, const struct drm_perfctr_block_request *
 	if (!more)
 		return -ENOMEM;
 	w->events = more;
-	more[w->count++] = (struct stat_written_event){ *request, event };
+	more[w->count++] = (struct stat_written_event){ of, *request, event };
 	return 0;
 }
 
-/* Note an event, which becomes the list's if it is one of perf's. Return: as below. */
-static int note(struct stat_written *w, struct perfctr_device *device, char *event)
+/* Note an event, which becomes the list's if it is one of perf's. Return: 1: it did; 0; -ENOMEM. */
+static int note(struct stat_written *w, const struct counted *of, struct perfctr_device *device,
+		char *event)
 {
 	const struct drm_perfctr_block_request *request;
 	struct perfctr_selection *one = NULL;
@@ -48,7 +49,7 @@ static int note(struct stat_written *w, struct perfctr_device *device, char *eve
 	if (perfctr_selection_add(one, event) > 0 && perfctr_selection_request_count(one) == 1) {
 		request = perfctr_selection_request(one, 0);
 		if (request->type == DRM_PERFCTR_BLOCK_GENERIC_PMU)
-			result = keep(w, request, event) ? -ENOMEM : 1;
+			result = keep(w, of, request, event) ? -ENOMEM : 1;
 	}
 	perfctr_selection_unref(one);
 	return result;
@@ -56,21 +57,19 @@ static int note(struct stat_written *w, struct perfctr_device *device, char *eve
 
 int stat_written_note(struct stat_written *w, struct counting *c)
 {
+	struct counting_walk walk = { 0 };
+	struct counted *only;
 	int result = 0;
+	char *event;
 
-	for (size_t n = 0; n < c->events.count; n++) {
-		const char *text = c->events.words[n];
-		struct counted *only;
-		char *event;
-
-		while (result >= 0 && (event = counting_next_event(c, &text, &only))) {
-			result = 0;
-			for (size_t i = 0; !result && may_be_of_perf(event) && i < c->count; i++)
-				if (!only || only == &c->counted[i])
-					result = note(w, c->counted[i].device, event);
-			if (result <= 0)
-				free(event);
-		}
+	while (result >= 0 && (event = counting_next_event(c, &walk, &only))) {
+		result = 0;
+		for (size_t i = 0; !result && may_be_of_perf(event) && i < c->count; i++)
+			if (!only || only == &c->counted[i])
+				result = note(w, c->has_cgroups ? only : NULL, c->counted[i].device,
+					      event);
+		if (result <= 0)
+			free(event);
 	}
 	return result < 0 ? result : 0;
 }
@@ -95,7 +94,7 @@ static unsigned int likeness(const char *text, const char *counter)
 	return 1;
 }
 
-const char *stat_written_find(const struct stat_written *w,
+const char *stat_written_find(const struct stat_written *w, const struct counted *of,
 			      const struct drm_perfctr_block_request *request, const char *counter)
 {
 	const char *found = NULL;
@@ -103,11 +102,10 @@ const char *stat_written_find(const struct stat_written *w,
 
 	for (size_t n = 0; n < w->count; n++) {
 		const struct stat_written_event *e = &w->events[n];
-
 		unsigned int like;
 
 		/* -A makes one of each CPU */
-		if (!is_same(&e->request, request) ||
+		if ((e->of && e->of != of) || !is_same(&e->request, request) ||
 		    (e->request.cpu != request->cpu && e->request.cpu != DRM_PERFCTR_CPU_ANY))
 			continue;
 		like = likeness(e->text, counter) + 4 * (e->request.cpu == request->cpu);
