@@ -345,6 +345,18 @@ void capture_close(struct capture *capture)
 	*capture = (struct capture){ 0 };
 }
 
+int capture_file_drop_blocks(struct capture_file *file)
+{
+	struct perfctr_totals *sum;
+	int error = perfctr_totals_sum(file->totals, &sum);
+
+	if (error)
+		return error;
+	perfctr_totals_unref(file->totals);
+	file->totals = sum;
+	return 0;
+}
+
 /* a session that is read once more, up to its next sample */
 struct walker {
 	struct perfctr_capture_reader *reader;

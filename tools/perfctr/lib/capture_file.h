@@ -77,6 +77,13 @@ struct capture {
 int capture_open(const struct app *app, const char *path, struct capture *capture);
 void capture_close(struct capture *capture);
 
+/*
+ * Free the totals of single blocks, and what rows have of them; the sums of types of blocks, and
+ * the span of all samples, stay.
+ * Return: 0 or -ENOMEM.
+ */
+int capture_file_drop_blocks(struct capture_file *file);
+
 /* EXIT_FAILED if part of the file could not be read, else 0. */
 int capture_exit_status(const struct capture *capture);
 

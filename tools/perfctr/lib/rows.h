@@ -135,6 +135,13 @@ const struct perfctr_totals_block_info *row_part(const struct row *row, size_t *
 void rows_clear(struct rows *rows);
 void rows_free(struct rows *rows);
 
+/*
+ * Move the texts of rows, which then outlive their table.
+ * @texts: NULL or others, which stay; the caller frees all of them with rows_free_texts().
+ */
+void rows_move_texts(struct rows *rows, struct row_texts **texts);
+void rows_free_texts(struct row_texts *texts);
+
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
 
