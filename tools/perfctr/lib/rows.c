@@ -105,7 +105,7 @@ static const char *keep_event(struct rows *rows, struct row *row, const char *ev
 		return NULL;
 	strcpy(kept, rows->device);
 	json_clean_field(kept);
-	row->prefix = strlen(strcat(kept, ":"));
+	row->prefix = (unsigned int)strlen(strcat(kept, ":"));
 	return strcat(kept, event);
 }
 
