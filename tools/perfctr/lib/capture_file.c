@@ -160,10 +160,10 @@ static void take_totals(struct capture_file *file)
 	const uint32_t bad = perfctr_capture_bad_numbers(file->reader);
 
 	file->is_finished = status;
-	if (!(bad & PERFCTR_CAPTURE_BAD_SESSION))
-		file->session = session;
-	if (!(bad & PERFCTR_CAPTURE_BAD_STATUS))
-		file->status = status;
+	file->has_session = session && !(bad & PERFCTR_CAPTURE_BAD_SESSION);
+	file->period_ns = file->has_session ? session->period_ns : 0;
+	file->has_status = status && !(bad & PERFCTR_CAPTURE_BAD_STATUS);
+	file->published = file->has_status ? status->published : 0;
 	file->has_bad_numbers = bad;
 }
 
@@ -248,8 +248,8 @@ static int read_file(const struct app *app, struct capture_file *file)
 		app_error(app, "%s: %s", file->path, perfctr_ctx_error(app->ctx));
 		return EXIT_FAILED;
 	}
-	file->device = perfctr_capture_device(file->reader);
-	file->selection = perfctr_capture_selection(file->reader);
+	file->device = perfctr_device_ref(perfctr_capture_device(file->reader));
+	file->selection = perfctr_selection_ref(perfctr_capture_selection(file->reader));
 	perfctr_totals_describe(file->totals, file->selection);
 	while ((result = perfctr_capture_next(file->reader, &record)) > 0) {
 		result = take_record(file, &record);
@@ -271,12 +271,16 @@ static int read_file(const struct app *app, struct capture_file *file)
 		file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
 	file->session_count = perfctr_capture_session_count(file->reader);
 	file->bytes = (uint64_t)lseek(file->fd, 0, SEEK_END);
+	/* it has memory for a record, as has the one that walks through the samples */
+	file->reader = perfctr_capture_reader_unref(file->reader);
 	return 0;
 }
 
 static void close_file(struct capture_file *file)
 {
 	perfctr_totals_unref(file->totals);
+	perfctr_selection_unref(file->selection);
+	perfctr_device_unref(file->device);
 	perfctr_capture_reader_unref(file->reader);
 	for (size_t n = 0; n < file->text_count; n++) {
 		free(file->texts[n].key);
@@ -449,9 +453,9 @@ uint64_t capture_file_absent(const struct capture_file *file)
 {
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 
-	if (!file->status || file->status->published < span->samples)
+	if (!file->has_status || file->published < span->samples)
 		return 0;
-	return file->status->published - span->samples;
+	return file->published - span->samples;
 }
 
 /* Print what is wrong with a session; what is wrong with the file only once. */
@@ -516,7 +520,7 @@ struct json_object *capture_file_json(const struct capture_file *file)
 	for (size_t n = 0; n < file->text_count; n++)
 		json_add_text(texts, file->texts[n].key, file->texts[n].value);
 	json_add(o, "texts", texts);
-	json_add_known(o, "period_ns", file->session, file->session ? file->session->period_ns : 0);
+	json_add_known(o, "period_ns", file->has_session, file->period_ns);
 	known = span->samples && capture_file_time(file, span->start_ns, CLOCK_REALTIME, &ns);
 	json_add_known(o, "start_realtime_ns", known, ns);
 	json_add_bool(o, "finished", file->is_finished);

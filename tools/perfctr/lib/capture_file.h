@@ -38,13 +38,13 @@ struct capture_file {
 	 */
 	char *node;
 	char *name; /* owned: "cgroup batch.slice"; NULL: that of the device */
-	struct perfctr_capture_reader *reader; /* owns device and selection */
-	struct perfctr_device *device;
+	struct perfctr_capture_reader *reader; /* NULL once all is read */
+	struct perfctr_device *device; /* owned, as the selection */
 	struct perfctr_selection *selection;
-	/* NULL if the file has none, or one of impossible numbers */
-	const struct perfctr_capture_session *session;
-	/* NULL if the recording was not finished, or its numbers are impossible */
-	const struct drm_perfctr_status *status;
+	bool has_session; /* false if the file has none, or one of impossible numbers */
+	uint64_t period_ns; /* of the session, 0: none */
+	bool has_status; /* false if it was not finished, or its numbers are impossible */
+	uint64_t published; /* of the status: samples of the session */
 	struct perfctr_totals *totals; /* over all samples */
 	struct capture_text *texts;
 	size_t text_count;
