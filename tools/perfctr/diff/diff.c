@@ -609,17 +609,18 @@ static struct json_object *compared_json(const struct compared *c)
 
 static void print_json(const struct diff *d)
 {
+	struct json_stream json = { .to = d->out };
 	struct json_object *root = json_object_new_object();
-	struct json_object *changes = json_object_new_array();
 
 	json_add_u64(root, "version", 1);
 	json_add(root, "a", compared_json(&d->captures[0]));
 	json_add(root, "b", compared_json(&d->captures[1]));
 	json_add_double(root, "confidence", 0.99);
+	json_stream_members(&json, root);
+	json_stream_array(&json, "changes");
 	for (size_t n = 0; n < d->count; n++)
-		json_object_array_add(changes, change_json(&d->changes[n]));
-	json_add(root, "changes", changes);
-	json_write(d->out, root, true);
+		json_stream_item(&json, change_json(&d->changes[n]));
+	json_stream_end(&json);
 }
 
 /* --- command ------------------------------------------------------------------------- */
