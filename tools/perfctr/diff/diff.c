@@ -416,7 +416,7 @@ static void notes_text(const struct change *c, char *text, size_t size)
 			snprintf(text + at, size - at, "%s(not in %c)", at ? "  " : "", "AB"[n]);
 		else if (line->notes)
 			snprintf(text + at, size - at, "%s(%c: %s)", at ? "  " : "", "AB"[n],
-				 line->notes);
+				 line -> notes);
 	}
 }
 
@@ -463,8 +463,8 @@ static struct layout lay_out(const struct diff *d)
 		l.unit = columns_wider(l.unit, unit_text(any_line(c), true, text, sizeof(text)));
 		least.unit = l.unit;
 		for (size_t side = 0; side < 2; side++)
-			least.count = columns_wider(
-				least.count, count_text(c->sides[side], text, sizeof(text)));
+			least.count = columns_wider(least.count,
+						    count_text(c->sides[side], text, sizeof(text)));
 		least.difference =
 			columns_wider(least.difference, difference_text(c, text, sizeof(text)));
 	}

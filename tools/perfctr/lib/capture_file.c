@@ -271,8 +271,6 @@ static int read_file(const struct app *app, struct capture_file *file)
 		file->cut_bytes = perfctr_capture_cut_bytes(file->reader);
 	file->session_count = perfctr_capture_session_count(file->reader);
 	file->bytes = (uint64_t)lseek(file->fd, 0, SEEK_END);
-	/* it has memory for a record, as has the one that walks through the samples */
-	file->reader = perfctr_capture_reader_unref(file->reader);
 	return 0;
 }
 
@@ -380,10 +378,12 @@ static void find_next(struct walker *w)
 	w->result = w->result == -EBADMSG ? 0 : w->result;
 }
 
-static int begin_walk(const struct app *app, const struct capture_file *file, struct walker *w)
+static int begin_walk(const struct app *app, struct capture_file *file, struct walker *w)
 {
 	int result = lseek(file->fd, 0, SEEK_SET) ? -errno : 0;
 
+	/* all of it was read, and each reader has memory for the largest record */
+	file->reader = perfctr_capture_reader_unref(file->reader);
 	if (!result)
 		result = perfctr_capture_reader_new(app->ctx, file->fd, &w->reader);
 	if (!result)

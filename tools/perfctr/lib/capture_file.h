@@ -38,7 +38,7 @@ struct capture_file {
 	 */
 	char *node;
 	char *name; /* owned: "cgroup batch.slice"; NULL: that of the device */
-	struct perfctr_capture_reader *reader; /* NULL once all is read */
+	struct perfctr_capture_reader *reader; /* NULL once the samples are walked through */
 	struct perfctr_device *device; /* owned, as the selection */
 	struct perfctr_selection *selection;
 	bool has_session; /* false if the file has none, or one of impossible numbers */

@@ -164,13 +164,15 @@ enum {
 			JSON_C_TO_STRING_SPACED,
 };
 
-/* json-c indents from the margin; texts have no line feeds in JSON. */
-static void write_indented(FILE *to, struct json_object *value, int indent)
+/* json-c indents from the margin; texts have no line feeds in JSON. @indent: at most 4 */
+static void write_indented(FILE *to, struct json_object *value, size_t indent)
 {
 	const char *text = json_object_to_json_string_ext(value, JSON_INDENTED), *end;
 
-	for (; (end = strchr(text, '\n')); text = end + 1)
-		fprintf(to, "%.*s\n%*s", (int)(end - text), text, indent, "");
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		fwrite(text, 1, (size_t)(end + 1 - text), to);
+		fwrite("    ", 1, indent, to);
+	}
 	fputs(text, to);
 }
 

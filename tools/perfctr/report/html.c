@@ -40,8 +40,7 @@ static void write_facts(const struct report *report, const struct capture_file *
 	page_fact(report->out, "samples", number_group(span->samples, number, sizeof(number)));
 	if (file->period_ns) {
 		snprintf(text, sizeof(text), "%s",
-			 number_seconds((double)file->period_ns * 1e-9, number,
-					sizeof(number)));
+			 number_seconds((double)file->period_ns * 1e-9, number, sizeof(number)));
 		page_fact(report->out, "period", text);
 	}
 	snprintf(text, sizeof(text), "%sB",

@@ -27,8 +27,7 @@ static void print_session(const struct report *report)
 
 	if (file->period_ns)
 		snprintf(text, sizeof(text), ", one each %s",
-			 number_seconds((double)file->period_ns * 1e-9, number,
-					sizeof(number)));
+			 number_seconds((double)file->period_ns * 1e-9, number, sizeof(number)));
 	else
 		snprintf(text, sizeof(text), "%s", file->has_session ? ", no period" : "");
 	snprintf(line, sizeof(line), "%s%s, %.6f s, file of %sB",
