@@ -1489,6 +1489,28 @@ def many_blocks(count):
     return b"".join(parts) + cb.status(4)
 
 
+def memory_kb(*words):
+    """The most memory that a command takes, which is no less than a small Python's."""
+    launch = ("import os, sys; "
+              "pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=["
+              "(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]); "
+              "_, status, usage = os.wait4(pid, 0); print(usage.ru_maxrss); sys.exit(status != 0)")
+    # not another one's child: Linux adds the memory of the program before exec
+    return int(harness.run(sys.executable, "-I", "-S", "-c", launch, Tools.perfctr, *words).stdout)
+
+
+@test
+def blocks_take_little_memory():
+    """diff -A of 4,096 blocks takes less than 1.3 times the memory of report -A, as A is freed
+    before B is read; JSON is written as it is made"""
+    write("4096.blocks", many_blocks(4096))
+    report = memory_kb("report", "-A", path("4096.blocks"))
+    for words in ("report", "-A", "-j"), ("diff", "-A"), ("diff", "-A", "-j"):
+        captures = [path("4096.blocks")] * (2 if words[0] == "diff" else 1)
+        memory = memory_kb(*words, *captures)
+        check(memory < 1.3 * report, f"{' '.join(words)}: {memory} kB, report -A {report} kB")
+
+
 @test
 def a_page_has_a_limit():
     """report --html of 6,147 lines: the first 2,000, sums first, which the page says; -e chooses

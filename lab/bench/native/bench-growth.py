@@ -111,6 +111,9 @@ with tempfile.TemporaryDirectory(dir=BUILD) as work:
 print(json.dumps({"sizes": CHOSEN, "kinds": kinds_,
                   "exponent": max(command["exponent"] for kind in kinds_.values()
                                   for command in kind.values()),
+                  "least_memory_mb": min(size["memory_mb"] for kind in kinds_.values()
+                                         for command in kind.values()
+                                         for size in command["sizes"]),
                   **{f"{name}_memory_mb": max(size["memory_mb"] for command in kind.values()
                                               for size in command["sizes"])
                      for name, kind in kinds_.items()}}))

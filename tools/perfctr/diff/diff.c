@@ -157,15 +157,31 @@ static int parse_options(const struct app *app, int argc, char **argv, struct di
 
 /* --- one counter in both ------------------------------------------------------- */
 
-/* one capture's side of a comparison: its line, NULL if it lacks the counter */
-struct side {
-	const struct timeline_line *line;
-	double number; /* rate, level or metric over the whole capture; NAN if there is none */
+/*
+ * What is compared of a counter or metric of a capture. The rest of a capture, of which it is made,
+ * is freed before the next one is read: the sides of a comparison take turns in memory.
+ */
+struct line {
+	const char *event, *unit; /* in the texts of its capture */
+	char *notes; /* owned; NULL: none, or they are not shown */
+	/* as in struct row, and as row_of() makes one of them */
+	const struct perfctr_counter_desc *desc;
+	uint64_t value, missed;
+	double number, scale;
+	uint64_t measured; /* samples in which it was measured */
+	double mean; /* rate, level or metric over the whole capture; NAN if there is none */
+	double squares; /* of the intervals' means, see struct spread */
+	uint32_t pieces; /* these intervals */
+	uint8_t state, flags;
+	bool is_metric : 1, is_software : 1;
+	bool is_block : 1; /* of a single block, else the sum over its type */
+	bool is_repeated : 1; /* a metric of the device is already among the lines of sums */
+	bool is_chosen : 1; /* by -e */
 };
 
 struct change {
-	struct side sides[2];
-	/* of the numbers; NAN if there is none */
+	const struct line *sides[2]; /* NULL if the capture lacks the counter */
+	/* of the means; NAN if there is none */
 	double difference;
 	double percent;
 	/* half the width of the confidence interval of the difference, NAN if unknown */
@@ -175,11 +191,9 @@ struct change {
 
 struct compared {
 	struct capture capture;
-	struct timeline *timelines; /* of its sessions */
-	struct row time_row;
-	struct timeline_line time;
-	const struct timeline_line **lines; /* the time, and those of all timelines */
+	struct line *lines; /* the time, and those of all sessions */
 	size_t line_count;
+	struct row_texts *texts;
 	struct table table; /* of the lines */
 };
 
@@ -192,33 +206,43 @@ struct diff {
 	FILE *out;
 };
 
-static const struct row *any_row(const struct change *c)
+static const struct line *any_line(const struct change *c)
 {
-	return c->sides[0].line ? c->sides[0].line->row : c->sides[1].line->row;
+	return c->sides[0] ? c->sides[0] : c->sides[1];
 }
 
-static double number_of(const struct timeline_line *line)
+/* What describes a line's value and its units. */
+static struct row row_of(const struct line *l)
 {
-	if (!line || line->row->state != PERFCTR_VALUE_OK)
-		return NAN;
-	return line->is_rate ? line->row->rate : line->row->number;
+	return (struct row){
+		.event = l->event,
+		.unit = l->unit,
+		.desc = l->desc,
+		/* which one makes no difference */
+		.metric = l->is_metric ? diff_time.metric : NULL,
+		.is_software = l->is_software,
+		.state = l->state,
+		.flags = l->flags,
+		.value = l->value,
+		.number = l->number,
+		.scale = l->scale,
+	};
 }
 
-static void compare(const struct diff *d, struct change *c)
+static void compare(struct change *c)
 {
-	const struct timeline_line *a = c->sides[0].line, *b = c->sides[1].line;
+	const struct line *a = c->sides[0], *b = c->sides[1];
 	double error;
 
 	c->difference = NAN;
 	c->percent = NAN;
 	c->error = NAN;
-	for (size_t n = 0; n < 2; n++)
-		c->sides[n].number = number_of(c->sides[n].line);
-	if (isnan(c->sides[0].number) || isnan(c->sides[1].number))
+	if (!a || !b || isnan(a->mean) || isnan(b->mean))
 		return;
-	c->difference = c->sides[1].number - c->sides[0].number;
-	c->percent = compare_percent(c->sides[0].number, c->sides[1].number);
-	if (!compare_error(&a->spread, &b->spread, &error))
+	c->difference = b->mean - a->mean;
+	c->percent = compare_percent(a->mean, b->mean);
+	if (!compare_error(&(struct spread){ .squares = a->squares, .count = a->pieces },
+			   &(struct spread){ .squares = b->squares, .count = b->pieces }, &error))
 		return;
 	c->error = error;
 	c->result = fabs(c->difference) > error ? COMPARE_CLEAR : COMPARE_NOISE;
@@ -227,50 +251,55 @@ static void compare(const struct diff *d, struct change *c)
 /* what is looked for among the lines of a capture */
 struct key {
 	const struct compared *of;
-	const struct timeline_line *like;
+	const struct line *like;
 };
 
 static bool is_like(const void *data, size_t number)
 {
 	const struct key *key = data;
-	const struct timeline_line *line = key->of->lines[number];
+	const struct line *line = &key->of->lines[number];
 
-	return line->is_block == key->like->is_block &&
-	       !strcmp(line->row->event, key->like->row->event);
+	return line->is_block == key->like->is_block && !strcmp(line->event, key->like->event);
 }
 
-static const struct timeline_line *find_line(const struct compared *c,
-					     const struct timeline_line *like)
+/* Of several lines of a name the first one is found. */
+static int index_lines(struct compared *c)
+{
+	int error = 0;
+
+	for (size_t n = 0; !error && n < c->line_count; n++) {
+		const struct key key = { c, &c->lines[n] };
+		size_t found;
+
+		error = table_add(&c->table, table_hash(TABLE_HASH, c->lines[n].event), is_like,
+				  &key, n, &found);
+	}
+	return error;
+}
+
+static const struct line *find_line(const struct compared *c, const struct line *like)
 {
 	const struct key key = { c, like };
 	size_t found;
 
-	return table_find(&c->table, table_hash(TABLE_HASH, like->row->event), is_like, &key,
-			  &found) ?
-		       c->lines[found] :
+	return table_find(&c->table, table_hash(TABLE_HASH, like->event), is_like, &key, &found) ?
+		       &c->lines[found] :
 		       NULL;
 }
 
 static bool is_shown(const struct diff *d, const struct change *c)
 {
-	if (!row_matches(any_row(c), &d->options.patterns))
+	if (!any_line(c)->is_chosen)
 		return false;
 	if (d->options.all)
 		return true;
 	for (size_t n = 0; n < 2; n++) {
-		const struct timeline_line *line = c->sides[n].line;
+		const struct line *line = c->sides[n];
 
-		if (line && (line->row->state != PERFCTR_VALUE_OK || line->row->number != 0 ||
-			     line->row->missed))
+		if (line && (line->state != PERFCTR_VALUE_OK || line->number != 0 || line->missed))
 			return true;
 	}
 	return false;
-}
-
-/* Metrics of the device are already among the lines of sums. */
-static bool is_repeated(const struct timeline_line *line)
-{
-	return line->is_block && line->row->metric && !line->row->info;
 }
 
 static int by_change(const void *a, const void *b)
@@ -288,20 +317,20 @@ static int match(struct diff *d)
 	const struct compared *a = &d->captures[0], *b = &d->captures[1];
 
 	d->changes = calloc(a->line_count + b->line_count + 1, sizeof(*d->changes));
-	if (!d->changes)
+	if (!d->changes || index_lines(&d->captures[0]) || index_lines(&d->captures[1]))
 		return -ENOMEM;
 	for (size_t n = 0; n < a->line_count + b->line_count; n++) {
 		bool of_a = n < a->line_count;
-		const struct timeline_line *line = of_a ? a->lines[n] : b->lines[n - a->line_count];
+		const struct line *line = of_a ? &a->lines[n] : &b->lines[n - a->line_count];
 		struct change *c = &d->changes[d->count];
 
-		if (is_repeated(line) || (!of_a && find_line(a, line)))
+		if (line->is_repeated || (!of_a && find_line(a, line)))
 			continue;
 		*c = (struct change){ 0 };
-		c->sides[!of_a].line = line;
+		c->sides[!of_a] = line;
 		if (of_a)
-			c->sides[1].line = find_line(b, line);
-		compare(d, c);
+			c->sides[1] = find_line(b, line);
+		compare(c);
 		d->count += is_shown(d, c);
 	}
 	if (d->options.sort)
@@ -335,27 +364,38 @@ static void print_capture(const struct diff *d, size_t n, const struct capture_f
 	}
 }
 
-static char *count_text(const struct side *side, char *text, size_t size)
+static char *count_text(const struct line *line, char *text, size_t size)
 {
-	if (!side->line)
+	struct row row;
+
+	if (!line) {
 		snprintf(text, size, "-");
-	else
-		describe_value(side->line->row, text, size);
-	return text;
+		return text;
+	}
+	row = row_of(line);
+	return describe_value(&row, text, size);
+}
+
+static char *unit_text(const struct line *line, bool of_shares, char *text, size_t size)
+{
+	const struct row row = row_of(line);
+
+	return describe_rate_unit(&row, of_shares, text, size);
 }
 
 /* Absolute change of exact counts. */
 static char *difference_text(const struct change *c, char *text, size_t size)
 {
-	const struct row *a = c->sides[0].line ? c->sides[0].line->row : NULL;
-	const struct row *b = c->sides[1].line ? c->sides[1].line->row : NULL;
+	const struct line *a = c->sides[0], *b = c->sides[1];
+	struct row row;
 	char number[32];
 	bool is_more;
 
 	*text = '\0';
-	if (!a || !b || a->metric || !(a->flags & b->flags & PERFCTR_VALUE_INTEGER))
+	if (!a || !b || a->is_metric || !(a->flags & b->flags & PERFCTR_VALUE_INTEGER))
 		return text;
-	is_more = row_is_level(a) ? (int64_t)b->value > (int64_t)a->value : b->value > a->value;
+	row = row_of(a);
+	is_more = row_is_level(&row) ? (int64_t)b->value > (int64_t)a->value : b->value > a->value;
 	snprintf(text, size, "%s%s",
 		 b->value == a->value ? "" :
 		 is_more	      ? "+" :
@@ -367,19 +407,22 @@ static char *difference_text(const struct change *c, char *text, size_t size)
 
 static void notes_text(const struct change *c, char *text, size_t size)
 {
-	char notes[256];
-
 	*text = '\0';
 	for (size_t n = 0; n < 2; n++) {
-		const struct side *side = &c->sides[n];
+		const struct line *line = c->sides[n];
 		const size_t at = strlen(text);
 
-		if (!side->line)
+		if (!line)
 			snprintf(text + at, size - at, "%s(not in %c)", at ? "  " : "", "AB"[n]);
-		else if (*describe_notes(side->line->row, notes, sizeof(notes)))
+		else if (line->notes)
 			snprintf(text + at, size - at, "%s(%c: %s)", at ? "  " : "", "AB"[n],
-				 notes);
+				 line -> notes);
 	}
+}
+
+static double mean_of_side(const struct change *c, size_t n)
+{
+	return c->sides[n] ? c->sides[n]->mean : NAN;
 }
 
 /* Column widths in characters, and which columns fit. */
@@ -415,14 +458,13 @@ static struct layout lay_out(const struct diff *d)
 	for (size_t n = 0; n < d->count; n++) {
 		const struct change *c = &d->changes[n];
 
-		l.event = columns_wider(l.event, any_row(c)->event);
-		least.event = columns_wider(least.event, any_row(c)->event);
-		l.unit = columns_wider(l.unit,
-				       describe_rate_unit(any_row(c), true, text, sizeof(text)));
+		l.event = columns_wider(l.event, any_line(c)->event);
+		least.event = columns_wider(least.event, any_line(c)->event);
+		l.unit = columns_wider(l.unit, unit_text(any_line(c), true, text, sizeof(text)));
 		least.unit = l.unit;
 		for (size_t side = 0; side < 2; side++)
-			least.count = columns_wider(least.count, count_text(&c->sides[side], text,
-									    sizeof(text)));
+			least.count = columns_wider(least.count,
+						    count_text(c->sides[side], text, sizeof(text)));
 		least.difference =
 			columns_wider(least.difference, difference_text(c, text, sizeof(text)));
 	}
@@ -444,23 +486,24 @@ static struct layout lay_out(const struct diff *d)
 
 static void print_change(const struct diff *d, const struct change *c, const struct layout *l)
 {
-	const struct row *row = any_row(c);
+	const struct line *line = any_line(c);
 	char a[64], b[64], difference[48], rate_a[32], rate_b[32], percent[32], error[32] = "";
 	char unit[64], notes[560];
 
-	if (!isnan(c->error) && c->sides[0].number != 0)
-		snprintf(error, sizeof(error), "+-%.2f", 100 * c->error / fabs(c->sides[0].number));
-	columns_name(d->out, row->event, l->event, l->columns);
-	fprintf(d->out, " %*s %*s", l->count, count_text(&c->sides[0], a, sizeof(a)), l->count,
-		count_text(&c->sides[1], b, sizeof(b)));
+	/* there is an error only if both sides have a mean */
+	if (!isnan(c->error) && c->sides[0]->mean != 0)
+		snprintf(error, sizeof(error), "+-%.2f", 100 * c->error / fabs(c->sides[0]->mean));
+	columns_name(d->out, line->event, l->event, l->columns);
+	fprintf(d->out, " %*s %*s", l->count, count_text(c->sides[0], a, sizeof(a)), l->count,
+		count_text(c->sides[1], b, sizeof(b)));
 	if (l->difference)
 		fprintf(d->out, " %*s", l->difference,
 			difference_text(c, difference, sizeof(difference)));
 	if (l->has_rates)
 		fprintf(d->out, "  %9s %9s %-*s",
-			number_short(c->sides[0].number, rate_a, sizeof(rate_a)),
-			number_short(c->sides[1].number, rate_b, sizeof(rate_b)), l->unit,
-			describe_rate_unit(row, true, unit, sizeof(unit)));
+			number_short(mean_of_side(c, 0), rate_a, sizeof(rate_a)),
+			number_short(mean_of_side(c, 1), rate_b, sizeof(rate_b)), l->unit,
+			unit_text(line, true, unit, sizeof(unit)));
 	fprintf(d->out, " %c%10s", compare_mark(c->result),
 		compare_percent_text(c->percent, percent, sizeof(percent)));
 	if (l->has_error)
@@ -484,7 +527,7 @@ static void print_text(const struct diff *d)
 
 	for (size_t n = 0; n < d->count; n++) {
 		clear += d->changes[n].result == COMPARE_CLEAR;
-		both += d->changes[n].sides[0].line && d->changes[n].sides[1].line;
+		both += d->changes[n].sides[0] && d->changes[n].sides[1];
 	}
 	for (size_t n = 0; n < 2; n++)
 		for (size_t i = 0; i < d->captures[n].capture.count; i++)
@@ -513,36 +556,36 @@ static void print_text(const struct diff *d)
 
 /* --- JSON --------------------------------------------------------------------------- */
 
-static struct json_object *side_json(const struct side *side)
+static struct json_object *side_json(const struct line *line)
 {
 	struct json_object *o;
-	const struct row *row;
+	struct row row;
 
-	if (!side->line)
+	if (!line)
 		return NULL;
-	row = side->line->row;
+	row = row_of(line);
 	o = json_object_new_object();
-	json_add(o, "value", rows_json_value(row));
-	json_add_double(o, "number", side->number);
-	json_add_text(o, "state", perfctr_value_state_text(row->state));
-	json_add_bool(o, "estimated", row->flags & PERFCTR_VALUE_ESTIMATED);
-	json_add_u64(o, "samples_measured", row->metric ? side->line->samples : row->measured);
-	json_add_u64(o, "samples_missed", row->missed);
+	json_add(o, "value", rows_json_value(&row));
+	json_add_double(o, "number", line->mean);
+	json_add_text(o, "state", perfctr_value_state_text(line->state));
+	json_add_bool(o, "estimated", line->flags & PERFCTR_VALUE_ESTIMATED);
+	json_add_u64(o, "samples_measured", line->measured);
+	json_add_u64(o, "samples_missed", line->missed);
 	return o;
 }
 
 static struct json_object *change_json(const struct change *c)
 {
 	struct json_object *o = json_object_new_object();
-	const struct row *row = any_row(c);
+	const struct line *line = any_line(c);
 	char unit[64];
 
-	json_add_text(o, "event", row->event);
-	json_add_bool(o, "is_metric", row->metric);
-	json_add_text(o, "unit", row->unit);
-	json_add_text(o, "number_unit", describe_rate_unit(row, false, unit, sizeof(unit)));
-	json_add(o, "a", side_json(&c->sides[0]));
-	json_add(o, "b", side_json(&c->sides[1]));
+	json_add_text(o, "event", line->event);
+	json_add_bool(o, "is_metric", line->is_metric);
+	json_add_text(o, "unit", line->unit);
+	json_add_text(o, "number_unit", unit_text(line, false, unit, sizeof(unit)));
+	json_add(o, "a", side_json(c->sides[0]));
+	json_add(o, "b", side_json(c->sides[1]));
 	json_add_double(o, "change", c->difference);
 	json_add_double(o, "change_percent", c->percent);
 	json_add_double(o, "change_error", c->error);
@@ -566,78 +609,113 @@ static struct json_object *compared_json(const struct compared *c)
 
 static void print_json(const struct diff *d)
 {
+	struct json_stream json = { .to = d->out };
 	struct json_object *root = json_object_new_object();
-	struct json_object *changes = json_object_new_array();
 
 	json_add_u64(root, "version", 1);
 	json_add(root, "a", compared_json(&d->captures[0]));
 	json_add(root, "b", compared_json(&d->captures[1]));
 	json_add_double(root, "confidence", 0.99);
+	json_stream_members(&json, root);
+	json_stream_array(&json, "changes");
 	for (size_t n = 0; n < d->count; n++)
-		json_object_array_add(changes, change_json(&d->changes[n]));
-	json_add(root, "changes", changes);
-	json_write(d->out, root, true);
+		json_stream_item(&json, change_json(&d->changes[n]));
+	json_stream_end(&json);
 }
 
 /* --- command ------------------------------------------------------------------------- */
 
-static int take_lines(struct compared *c, const struct timeline_line *lines, size_t count)
+static double mean_of_line(const struct timeline_line *line)
 {
-	const struct timeline_line **more =
-		realloc(c->lines, (c->line_count + count + 1) * sizeof(*more));
+	if (line->row->state != PERFCTR_VALUE_OK)
+		return NAN;
+	return line->is_rate ? line->row->rate : line->row->number;
+}
+
+/* Take what is compared of lines, whose texts have to stay. Return: 0 or -ENOMEM. */
+static int take_lines(const struct diff *d, struct compared *c, const struct timeline_line *lines,
+		      size_t count)
+{
+	struct line *more = realloc(c->lines, (c->line_count + count + 1) * sizeof(*more));
+	char notes[256];
 
 	if (!more)
 		return -ENOMEM;
 	c->lines = more;
-	for (size_t n = 0; n < count; n++) {
-		const struct key key = { c, &lines[n] };
-		size_t found;
+	for (const struct timeline_line *from = lines; from < lines + count; from++) {
+		const struct row *row = from->row;
+		struct line *to = &more[c->line_count++];
 
-		more[c->line_count] = &lines[n];
-		if (table_add(&c->table, table_hash(TABLE_HASH, lines[n].row->event), is_like, &key,
-			      c->line_count, &found))
+		*to = (struct line){
+			.event = row->event,
+			.unit = row->unit,
+			.desc = row->desc,
+			.value = row->value,
+			.missed = row->missed,
+			.number = row->number,
+			.scale = row->scale,
+			.measured = row->metric ? from->samples : row->measured,
+			.mean = mean_of_line(from),
+			.squares = from->spread.squares,
+			.pieces = (uint32_t)from->spread.count,
+			.state = (uint8_t)row->state,
+			.flags = (uint8_t)row->flags,
+			.is_metric = row->metric,
+			.is_software = row->is_software,
+			.is_block = from->is_block,
+			.is_repeated = from->is_block && row->metric && !row->info,
+			.is_chosen = row_matches(row, &d->options.patterns),
+		};
+		if (d->options.json || !*describe_notes(row, notes, sizeof(notes)))
+			continue;
+		to->notes = strdup(notes);
+		if (!to->notes)
 			return -ENOMEM;
-		c->line_count++;
 	}
 	return 0;
 }
 
-static int take_time(struct compared *c)
+static int take_time(const struct diff *d, struct compared *c)
 {
-	c->time_row = diff_time;
-	c->time_row.number = diff_seconds(&c->capture);
-	c->time = (struct timeline_line){ .row = &c->time_row, .samples = 1 };
-	return take_lines(c, &c->time, 1);
+	struct row row = diff_time;
+	const struct timeline_line time = { .row = &row, .samples = 1 };
+
+	row.number = diff_seconds(&c->capture);
+	return take_lines(d, c, &time, 1);
+}
+
+/* Take what is compared of a session, and free the rest of it. Return: 0 or an exit status. */
+static int take_session(const struct diff *d, struct compared *c, struct capture_file *file)
+{
+	uint64_t pieces = perfctr_totals_span(file->totals)->samples / SAMPLES_PER_PIECE;
+	struct timeline_limits limits = { .per_block = d->options.per_block, .summary = true };
+	struct timeline timeline;
+	int status, error;
+
+	pieces = pieces > PIECES ? PIECES : pieces;
+	limits.bins = pieces ? (size_t)pieces : 1;
+	status = timeline_fill(d->app, file, &limits, &timeline);
+	if (!status && !d->options.json)
+		timeline_use_shares(&timeline);
+	error = status ? 0 : take_lines(d, c, timeline.lines, timeline.line_count);
+	rows_move_texts(&timeline.values.sums, &c->texts);
+	rows_move_texts(&timeline.values.blocks, &c->texts);
+	timeline_free(&timeline);
+	if (!status && !error)
+		error = capture_file_drop_blocks(file);
+	return error ? app_failed(d->app, error) : status;
 }
 
 static int open_capture(struct diff *d, size_t n)
 {
 	struct compared *c = &d->captures[n];
-	int status = capture_open(d->app, d->options.sides[n].first, &c->capture), error = 0;
+	int status = capture_open(d->app, d->options.sides[n].first, &c->capture);
 
-	if (status)
-		return status;
-	c->timelines = calloc(c->capture.count, sizeof(*c->timelines));
-	error = take_time(c);
-	for (size_t i = 0; !status && !error && i < c->capture.count; i++) {
-		struct capture_file *file = &c->capture.files[i];
-		uint64_t pieces = perfctr_totals_span(file->totals)->samples / SAMPLES_PER_PIECE;
-		struct timeline_limits limits = {
-			.per_block = d->options.per_block,
-			.summary = true,
-		};
-
-		if (!c->timelines)
-			return app_failed(d->app, -ENOMEM);
-		pieces = pieces > PIECES ? PIECES : pieces;
-		limits.bins = pieces ? (size_t)pieces : 1;
-		status = timeline_fill(d->app, file, &limits, &c->timelines[i]);
-		if (!status && !d->options.json)
-			timeline_use_shares(&c->timelines[i]);
-		error = status ? 0 :
-				 take_lines(c, c->timelines[i].lines, c->timelines[i].line_count);
-	}
-	return error ? app_failed(d->app, error) : status;
+	if (!status && take_time(d, c))
+		status = app_failed(d->app, -ENOMEM);
+	for (size_t i = 0; !status && i < c->capture.count; i++)
+		status = take_session(d, c, &c->capture.files[i]);
+	return status;
 }
 
 static int write_diff(struct diff *d)
@@ -681,10 +759,10 @@ static int compare_two(struct app *app, const struct diff_options *options)
 	for (size_t n = 0; n < 2; n++) {
 		struct compared *c = &d.captures[n];
 
-		for (size_t i = 0; c->timelines && i < c->capture.count; i++)
-			timeline_free(&c->timelines[i]);
-		free(c->timelines);
+		for (size_t i = 0; i < c->line_count; i++)
+			free(c->lines[i].notes);
 		free(c->lines);
+		rows_free_texts(c->texts);
 		table_free(&c->table);
 		capture_close(&c->capture);
 	}

@@ -160,10 +160,10 @@ static void take_totals(struct capture_file *file)
 	const uint32_t bad = perfctr_capture_bad_numbers(file->reader);
 
 	file->is_finished = status;
-	if (!(bad & PERFCTR_CAPTURE_BAD_SESSION))
-		file->session = session;
-	if (!(bad & PERFCTR_CAPTURE_BAD_STATUS))
-		file->status = status;
+	file->has_session = session && !(bad & PERFCTR_CAPTURE_BAD_SESSION);
+	file->period_ns = file->has_session ? session->period_ns : 0;
+	file->has_status = status && !(bad & PERFCTR_CAPTURE_BAD_STATUS);
+	file->published = file->has_status ? status->published : 0;
 	file->has_bad_numbers = bad;
 }
 
@@ -248,8 +248,8 @@ static int read_file(const struct app *app, struct capture_file *file)
 		app_error(app, "%s: %s", file->path, perfctr_ctx_error(app->ctx));
 		return EXIT_FAILED;
 	}
-	file->device = perfctr_capture_device(file->reader);
-	file->selection = perfctr_capture_selection(file->reader);
+	file->device = perfctr_device_ref(perfctr_capture_device(file->reader));
+	file->selection = perfctr_selection_ref(perfctr_capture_selection(file->reader));
 	perfctr_totals_describe(file->totals, file->selection);
 	while ((result = perfctr_capture_next(file->reader, &record)) > 0) {
 		result = take_record(file, &record);
@@ -277,6 +277,8 @@ static int read_file(const struct app *app, struct capture_file *file)
 static void close_file(struct capture_file *file)
 {
 	perfctr_totals_unref(file->totals);
+	perfctr_selection_unref(file->selection);
+	perfctr_device_unref(file->device);
 	perfctr_capture_reader_unref(file->reader);
 	for (size_t n = 0; n < file->text_count; n++) {
 		free(file->texts[n].key);
@@ -345,6 +347,18 @@ void capture_close(struct capture *capture)
 	*capture = (struct capture){ 0 };
 }
 
+int capture_file_drop_blocks(struct capture_file *file)
+{
+	struct perfctr_totals *sum;
+	int error = perfctr_totals_sum(file->totals, &sum);
+
+	if (error)
+		return error;
+	perfctr_totals_unref(file->totals);
+	file->totals = sum;
+	return 0;
+}
+
 /* a session that is read once more, up to its next sample */
 struct walker {
 	struct perfctr_capture_reader *reader;
@@ -364,10 +378,12 @@ static void find_next(struct walker *w)
 	w->result = w->result == -EBADMSG ? 0 : w->result;
 }
 
-static int begin_walk(const struct app *app, const struct capture_file *file, struct walker *w)
+static int begin_walk(const struct app *app, struct capture_file *file, struct walker *w)
 {
 	int result = lseek(file->fd, 0, SEEK_SET) ? -errno : 0;
 
+	/* all of it was read, and each reader has memory for the largest record */
+	file->reader = perfctr_capture_reader_unref(file->reader);
 	if (!result)
 		result = perfctr_capture_reader_new(app->ctx, file->fd, &w->reader);
 	if (!result)
@@ -437,9 +453,9 @@ uint64_t capture_file_absent(const struct capture_file *file)
 {
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 
-	if (!file->status || file->status->published < span->samples)
+	if (!file->has_status || file->published < span->samples)
 		return 0;
-	return file->status->published - span->samples;
+	return file->published - span->samples;
 }
 
 /* Print what is wrong with a session; what is wrong with the file only once. */
@@ -504,7 +520,7 @@ struct json_object *capture_file_json(const struct capture_file *file)
 	for (size_t n = 0; n < file->text_count; n++)
 		json_add_text(texts, file->texts[n].key, file->texts[n].value);
 	json_add(o, "texts", texts);
-	json_add_known(o, "period_ns", file->session, file->session ? file->session->period_ns : 0);
+	json_add_known(o, "period_ns", file->has_session, file->period_ns);
 	known = span->samples && capture_file_time(file, span->start_ns, CLOCK_REALTIME, &ns);
 	json_add_known(o, "start_realtime_ns", known, ns);
 	json_add_bool(o, "finished", file->is_finished);

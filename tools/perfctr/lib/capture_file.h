@@ -38,13 +38,13 @@ struct capture_file {
 	 */
 	char *node;
 	char *name; /* owned: "cgroup batch.slice"; NULL: that of the device */
-	struct perfctr_capture_reader *reader; /* owns device and selection */
-	struct perfctr_device *device;
+	struct perfctr_capture_reader *reader; /* NULL once the samples are walked through */
+	struct perfctr_device *device; /* owned, as the selection */
 	struct perfctr_selection *selection;
-	/* NULL if the file has none, or one of impossible numbers */
-	const struct perfctr_capture_session *session;
-	/* NULL if the recording was not finished, or its numbers are impossible */
-	const struct drm_perfctr_status *status;
+	bool has_session; /* false if the file has none, or one of impossible numbers */
+	uint64_t period_ns; /* of the session, 0: none */
+	bool has_status; /* false if it was not finished, or its numbers are impossible */
+	uint64_t published; /* of the status: samples of the session */
 	struct perfctr_totals *totals; /* over all samples */
 	struct capture_text *texts;
 	size_t text_count;
@@ -76,6 +76,13 @@ struct capture {
  */
 int capture_open(const struct app *app, const char *path, struct capture *capture);
 void capture_close(struct capture *capture);
+
+/*
+ * Free the totals of single blocks, and what rows have of them; the sums of types of blocks, and
+ * the span of all samples, stay.
+ * Return: 0 or -ENOMEM.
+ */
+int capture_file_drop_blocks(struct capture_file *file);
 
 /* EXIT_FAILED if part of the file could not be read, else 0. */
 int capture_exit_status(const struct capture *capture);

@@ -164,20 +164,29 @@ enum {
 			JSON_C_TO_STRING_SPACED,
 };
 
-/* json-c indents from the margin; texts have no line feeds in JSON. */
-static void write_indented(FILE *to, struct json_object *value, int indent)
+/* json-c indents from the margin; texts have no line feeds in JSON. @indent: at most 4 */
+static void write_indented(FILE *to, struct json_object *value, size_t indent)
 {
 	const char *text = json_object_to_json_string_ext(value, JSON_INDENTED), *end;
 
-	for (; (end = strchr(text, '\n')); text = end + 1)
-		fprintf(to, "%.*s\n%*s", (int)(end - text), text, indent, "");
+	for (; (end = strchr(text, '\n')); text = end + 1) {
+		fwrite(text, 1, (size_t)(end + 1 - text), to);
+		fwrite("    ", 1, indent, to);
+	}
 	fputs(text, to);
 }
 
 static void end_array(struct json_stream *stream)
 {
-	if (stream->in_array)
-		fputs(stream->has_items ? "\n  ]" : "]", stream->to);
+	struct json_object *empty;
+
+	if (stream->in_array && stream->has_items) {
+		fputs("\n  ]", stream->to);
+	} else if (stream->in_array) {
+		empty = json_object_new_array();
+		write_indented(stream->to, empty, 2);
+		json_object_put(empty);
+	}
 	stream->in_array = false;
 }
 
@@ -205,14 +214,13 @@ void json_stream_members(struct json_stream *stream, struct json_object *object)
 void json_stream_array(struct json_stream *stream, const char *name)
 {
 	begin_member(stream, name);
-	fputc('[', stream->to);
 	stream->in_array = true;
 	stream->has_items = false;
 }
 
 void json_stream_item(struct json_stream *stream, struct json_object *value)
 {
-	fputs(stream->has_items ? ",\n    " : "\n    ", stream->to);
+	fputs(stream->has_items ? ",\n    " : "[\n    ", stream->to);
 	write_indented(stream->to, value, 4);
 	json_object_put(value);
 	stream->has_items = true;

@@ -105,7 +105,7 @@ static const char *keep_event(struct rows *rows, struct row *row, const char *ev
 		return NULL;
 	strcpy(kept, rows->device);
 	json_clean_field(kept);
-	row->prefix = strlen(strcat(kept, ":"));
+	row->prefix = (unsigned int)strlen(strcat(kept, ":"));
 	return strcat(kept, event);
 }
 
@@ -504,12 +504,27 @@ int rows_fill(struct rows *rows, struct perfctr_totals *totals, struct perfctr_s
 	return error;
 }
 
-void rows_clear(struct rows *rows)
+void rows_free_texts(struct row_texts *texts)
 {
-	for (struct row_texts *texts = rows->texts, *before; texts; texts = before) {
+	for (struct row_texts *before; texts; texts = before) {
 		before = texts->before;
 		free(texts);
 	}
+}
+
+void rows_move_texts(struct rows *rows, struct row_texts **texts)
+{
+	struct row_texts **end = texts;
+
+	while (*end)
+		end = &(*end)->before;
+	*end = rows->texts;
+	rows->texts = NULL;
+}
+
+void rows_clear(struct rows *rows)
+{
+	rows_free_texts(rows->texts);
 	rows->texts = NULL;
 	rows->count = 0;
 	rows->hidden = 0;

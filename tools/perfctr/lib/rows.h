@@ -23,15 +23,14 @@ enum {
 struct row {
 	/* as an event name: "shader16/FRAGMENTS"; of several devices "renderD128:shader/READ" */
 	const char *event;
-	size_t prefix; /* characters of @event that name the device */
-	const char *unit; /* of the value, of the scaled one if @scale is not 1 */
+	unsigned int prefix; /* characters of @event that name the device */
 	unsigned int position; /* of the counter in its block */
+	const char *unit; /* of the value, of the scaled one if @scale is not 1 */
 	const char *label; /* name of the block, for example "shader16" or "shader" */
 	const char *counter; /* name of the counter or metric alone */
 	/* of the counter, NULL if unknown or a metric */
 	const struct perfctr_counter_desc *desc;
 	const struct perfctr_metric_desc *metric; /* NULL for a counter */
-	bool is_software; /* an event of the kernel's PMU "software" */
 	/* the single blocks of which @info is the sum; NULL if it is a single one */
 	const struct perfctr_totals *parts;
 	/* of the block, and valid as long as the totals; NULL for a metric of the device */
@@ -53,6 +52,7 @@ struct row {
 	uint64_t measured, missed;
 	uint64_t samples; /* of the capture */
 	unsigned int trust; /* enum perfctr_trust; a metric has that of its least trusted counter */
+	bool is_software; /* an event of the kernel's PMU "software" */
 };
 
 /* Totals of samples of a selection. Return: 0 or a negative errno. */
@@ -134,6 +134,13 @@ const struct perfctr_totals_block_info *row_part(const struct row *row, size_t *
 /* Drop the contents; the table can be filled again. */
 void rows_clear(struct rows *rows);
 void rows_free(struct rows *rows);
+
+/*
+ * Move the texts of rows, which then outlive their table.
+ * @texts: NULL or others, which stay; the caller frees all of them with rows_free_texts().
+ */
+void rows_move_texts(struct rows *rows, struct row_texts **texts);
+void rows_free_texts(struct row_texts *texts);
 
 /* The row of an event, NULL if there is none; hint: its likely index. */
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);

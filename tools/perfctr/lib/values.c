@@ -9,7 +9,7 @@
 
 /* a line that a counter of a block contributes to: that of the block, of its type, or as named */
 struct values_target {
-	size_t line;
+	uint32_t line;
 	unsigned char n, bit; /* of the counter: its number in the block and its bit in the masks */
 	unsigned char shift; /* of its value */
 };
@@ -256,7 +256,7 @@ static bool find_targets(const struct values *v, struct values_source *s)
 
 			if (line)
 				s->targets[s->target_count++] = (struct values_target){
-					.line = line - 1,
+					.line = (uint32_t)(line - 1),
 					.n = n,
 					.bit = (unsigned char)bit,
 					.shift = desc ? desc->shift : 0,

@@ -38,10 +38,9 @@ static void write_facts(const struct report *report, const struct capture_file *
 	snprintf(text, sizeof(text), "%.6f s", (double)span->elapsed_ns * 1e-9);
 	page_fact(report->out, "time", text);
 	page_fact(report->out, "samples", number_group(span->samples, number, sizeof(number)));
-	if (file->session && file->session->period_ns) {
+	if (file->period_ns) {
 		snprintf(text, sizeof(text), "%s",
-			 number_seconds((double)file->session->period_ns * 1e-9, number,
-					sizeof(number)));
+			 number_seconds((double)file->period_ns * 1e-9, number, sizeof(number)));
 		page_fact(report->out, "period", text);
 	}
 	snprintf(text, sizeof(text), "%sB",

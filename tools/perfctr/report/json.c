@@ -5,37 +5,36 @@
 #include "report.h"
 #include "lib/rows.h"
 
-static void add_lines(struct json_object *root, const struct report *report, bool of_blocks)
+static void write_lines(struct json_stream *json, const struct report *report, const char *name,
+			bool of_blocks, bool metrics)
 {
 	const struct timeline *t = report->timeline;
-	struct json_object *counters = json_object_new_array();
-	struct json_object *metrics = json_object_new_array();
 	char unit[64];
 
+	json_stream_array(json, name);
 	for (size_t n = 0; n < t->line_count; n++) {
 		const struct timeline_line *line = &t->lines[n];
 		const struct row *row = line->row;
 		struct json_object *o;
 
-		if (line->is_block != of_blocks || (of_blocks && row->metric && !row->info))
+		if (line->is_block != of_blocks || (row->metric != NULL) != metrics ||
+		    (of_blocks && metrics && !row->info))
 			continue;
-		o = row->metric ? rows_json_metric(row) : rows_json_counter(row);
+		o = metrics ? rows_json_metric(row) : rows_json_counter(row);
 		/* over single samples: rates, levels, metrics */
 		json_add_double(o, "sample_min", line->least);
 		json_add_double(o, "sample_mean", line->average);
 		json_add_double(o, "sample_max", line->most);
 		json_add_text(o, "sample_unit", describe_rate_unit(row, false, unit, sizeof(unit)));
-		json_object_array_add(row->metric ? metrics : counters, o);
+		json_stream_item(json, o);
 	}
-	json_add(root, of_blocks ? "block_counters" : "counters", counters);
-	json_add(root, of_blocks ? "block_metrics" : "metrics", metrics);
 }
 
 void report_json(const struct report *report)
 {
-	struct json_object *root = json_object_new_object();
+	struct json_stream json = { .to = report->out };
+	struct json_object *root = json_object_new_object(), *mark;
 	struct json_object *notes = json_object_new_array();
-	struct json_object *marks = json_object_new_array();
 	char text[512];
 
 	json_add_u64(root, "version", 1);
@@ -44,12 +43,19 @@ void report_json(const struct report *report)
 		json_append_text(notes, text);
 	json_add(root, "notes", notes);
 	json_add(root, "busiest", busiest_json(report->file->totals));
+	json_stream_members(&json, root);
+	json_stream_array(&json, "marks");
 	/* they are of all sessions */
-	for (size_t n = 0; !report->file->number && n < report->file->marks.count; n++)
-		mark_json(&report->file->marks.all[n], json_append(marks));
-	json_add(root, "marks", marks);
-	add_lines(root, report, false);
-	if (report->per_block)
-		add_lines(root, report, true);
-	json_write(report->out, root, true);
+	for (size_t n = 0; !report->file->number && n < report->file->marks.count; n++) {
+		mark = json_object_new_object();
+		mark_json(&report->file->marks.all[n], mark);
+		json_stream_item(&json, mark);
+	}
+	write_lines(&json, report, "counters", false, false);
+	write_lines(&json, report, "metrics", false, true);
+	if (report->per_block) {
+		write_lines(&json, report, "block_counters", true, false);
+		write_lines(&json, report, "block_metrics", true, true);
+	}
+	json_stream_end(&json);
 }

@@ -25,12 +25,11 @@ static void print_session(const struct report *report)
 	const struct perfctr_span *span = perfctr_totals_span(file->totals);
 	char text[64], number[32], bytes[32], line[192];
 
-	if (file->session && file->session->period_ns)
+	if (file->period_ns)
 		snprintf(text, sizeof(text), ", one each %s",
-			 number_seconds((double)file->session->period_ns * 1e-9, number,
-					sizeof(number)));
+			 number_seconds((double)file->period_ns * 1e-9, number, sizeof(number)));
 	else
-		snprintf(text, sizeof(text), "%s", file->session ? ", no period" : "");
+		snprintf(text, sizeof(text), "%s", file->has_session ? ", no period" : "");
 	snprintf(line, sizeof(line), "%s%s, %.6f s, file of %sB",
 		 number_group(span->samples, number, sizeof(number)), text,
 		 (double)span->elapsed_ns * 1e-9,
