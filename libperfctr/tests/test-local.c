@@ -624,8 +624,6 @@ TEST("each error of perf_event_open() comes with advice")
 	HAS_TEXT(perfctr_ctx_error(ctx), "--keep-awake (KEEP_AWAKE) is of DRM devices");
 	end();
 	begin("software/page-faults/");
-	EQUAL(perfctr_selection_add(selection, "cycles"), -ENOENT);
-	HAS_TEXT(perfctr_ctx_error(ctx), "this machine shows no CPU PMU");
 	EQUAL(perfctr_session_new(selection, &too_short, &session), -EINVAL);
 	HAS_TEXT(perfctr_ctx_error(ctx), "the period of 99 us is not within 100 us..");
 	end();

@@ -579,6 +579,10 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 		f->detached = leader->detached;
 		f->gap_ns = leader->gap_ns;
 		f->read_ns = leader->read_ns;
+		/* each CPU has all of them at once: a cgroup's times may differ by a switch */
+		if (counter->pmu_type == PERF_TYPE_SOFTWARE &&
+		    got >= (ssize_t)(3 * sizeof(words[0])) && words[2])
+			words[2] = words[1];
 		if (is_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
 			memcpy(f->last, words, sizeof(f->last));
 		} else if (!is_of_task(c, counter) && got >= (ssize_t)(5 * sizeof(words[0]))) {

@@ -446,7 +446,7 @@ static void print_trouble(struct stat_report *report, const struct stat_device *
 /* Whether a row counts the whole machine, whatever is to be counted. */
 static bool counts_machine(const struct row *row)
 {
-	return row->info && row->info->is_pmu &&
+	return row->info && row->info->is_pmu && row->state != PERFCTR_VALUE_NOT_SUPPORTED &&
 	       (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || pmu_counts_machine(row->label));
 }
 
