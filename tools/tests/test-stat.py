@@ -321,6 +321,9 @@ def rows_of_csv():
     done = run("-x,", "-e", "cs,faults,cpu-clock:u", "--", "echo", "hello")
     rows = [line.split(",") for line in done.stderr.splitlines()]
     check(done.stdout == "hello\n", done.stdout)
+    # a file named - is none
+    to_dash = run("-x,", "-o", "-", "-e", "faults", "--", "true")
+    check(",faults," in to_dash.stderr and not os.path.exists("-"), to_dash.stderr)
     check([row[1:3] for row in rows] == [["", "cs"], ["", "faults"], ["msec", "cpu-clock:u"]], rows)
     check({len(row) for row in rows} == {9}, rows)
     done = run("-x;", "-r", "2", "-e", "local:faults,software/minor-faults/", "--", "true")

@@ -777,7 +777,7 @@ static int add_tracepoint(struct perfctr_ctx *ctx, const char *term, struct pmu_
 	if (error < 0)
 		return perfctr_fail(ctx, error,
 				    "tracepoint %s: cannot read its id below " TRACEFS_PATH
-				    ": %s%s",
+				    ": %s%s; modifiers of an event are u, k, h, G, H and I",
 				    term, strerror(-error),
 				    perfctr_sys_read_text(ctx->sys, TRACEFS_PATH "/enable", text,
 							  sizeof(text)) == -ENOENT ?

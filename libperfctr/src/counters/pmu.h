@@ -23,9 +23,9 @@ struct pmu {
 
 /* the one of a machine whose sysfs shows none, which perf may have nevertheless */
 extern const struct pmu pmu_unseen_core;
-#define PMU_NO_CORE                                                                                  \
-	"this machine shows no CPU PMU, as many virtual machines; \"perfctr list\" has what it can " \
-	"count"
+#define PMU_NO_CORE                                                 \
+	"this machine shows no CPU PMU, as many virtual machines; " \
+	"\"perfctr list\" has what it can count"
 
 struct pmu_list {
 	struct pmu *pmus;

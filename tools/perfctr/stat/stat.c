@@ -158,6 +158,9 @@ static int parse_options(struct app *app, int argc, char **argv, struct stat_opt
 		return status;
 	if (optind < argc)
 		o->counting.command = argv + optind;
+	/* as perf: where it is without -o */
+	if (o->counting.output && !strcmp(o->counting.output, "-"))
+		o->counting.output = NULL;
 	return check_options(app, o);
 }
 
