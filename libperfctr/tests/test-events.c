@@ -402,6 +402,7 @@ TEST_WITH(begin, end, "bad events are refused with a reason")
 		{ "uncore_imc_0/cpu=4294967296/", -EINVAL, "is no CPU" },
 		{ "tracepoint/sched:nothing/", -ENOENT, "cannot read its id" },
 		{ "sched:nothing", -ENOENT, "cannot read its id" },
+		{ "cs:Z", -ENOENT, "modifiers of an event are u, k" },
 		{ "sched:secret", -EACCES, "mount -o remount,mode=755 /sys/kernel/tracing" },
 		{ "devfreq/*/", -ENOENT, "this machine has no device with a frequency" },
 		{ "nvml/*/", -ENOENT, "this machine has no NVIDIA GPU" },

@@ -133,6 +133,27 @@ def generic_names_are_of_cpus():
     with with_fabric(core=False) as m:
         for name in "cycles", "CYCLES", "branches", "L1-dcache-load-misses", "r1c0":
             refused(stat(m, name), "no CPU PMU")
+        # beside others, as perf's
+        done = stat(m, "cycles:u,nvidia_ucf_pmu_0/cycles/,r1c0,L1-dcache-load-misses", "-x,")
+        check([line.split(",")[:3] for line in done.stderr.splitlines() if "supported" in line] ==
+              [["<not supported>", "", name]
+               for name in ("cycles:u", "r1c0", "L1-dcache-load-misses")], done.stderr)
+        check(done.stderr.count("ucf0/cycles/") == 1, done.stderr)
+        # perf may have what sysfs does not show
+        m.perf("0 0 * rate 1000000", "20 * * rate 1000", "30 * * rate 1000")
+        c = counters(stat(m, "cycles,instructions", "-j"))
+        check([(name, row["state"]) for name, row in c.items()] ==
+              [("cpu/cycles/", "ok"), ("cpu/instructions/", "not supported")], c)
+
+
+@test
+def software_takes_no_turns():
+    """times of a software event that differ, as at a switch of a cgroup, are no estimate"""
+    with Machine(BUILD) as m:
+        m.pmu("software", 1, {})
+        m.perf("1 * * rate 1000000 0.5")
+        c = counters(stat(m, "cs,faults", "-j"))
+        check(all("estimate" not in row and row["running_percent"] == 100 for row in c.values()), c)
 
 
 @test

@@ -341,6 +341,7 @@ def switched_files_are_never_half():
     done = run(*words, "1s", "--", "no-such-command")
     check(done.returncode == 127 and not parts(""), f"{done.returncode} {parts('')}")
     for options, text in ((("1s", "-F", "1s"), "give one of them"), (("1s", "-o", "-"), "with -o"),
+                          (("1s", "-F", "99"), "perf's frequency is a period, -p"),
                           (("1s", "-p", "0"), "a period"), (("100", ), "such as 100M"),
                           (("0s", ), "such as 100M"), (("x", ), "such as 100M"),
                           (("1s", "--switch-max-files", "0"), "from 1")):

@@ -226,8 +226,8 @@ int perfctr_device_count_task(struct perfctr_device *device, pid_t task);
  * @processes: their numbers, from 1, of the caller; each is counted with its future children
  * @count: of them, from 1
  *
- * Counts are sums; one that ends later than this call counts nothing more. As
- * perfctr_device_count_task(), which it replaces.
+ * Counts are sums. A session of several leaves out, with a warning, a process that ended before the
+ * session was made; if all have, it is refused. As perfctr_device_count_task(), which it replaces.
  *
  * Return: 0; -EINVAL none, one twice, or no number of a process; -ESRCH one does not exist;
  * -ENOMEM; -EOPNOTSUPP another device.
@@ -241,7 +241,7 @@ int perfctr_device_count_processes(struct perfctr_device *device, const pid_t *p
  * @threads: their numbers, from 1, of the caller; each is counted with its future children
  * @count: of them, from 1
  *
- * As perfctr_device_count_processes().
+ * As perfctr_device_count_processes(), but perfctr_session_new() is -ESRCH if one has ended.
  *
  * Return: as perfctr_device_count_processes().
  */

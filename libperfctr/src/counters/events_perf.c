@@ -490,11 +490,12 @@ int event_add_of_cores(struct event_parser *p, const char *name,
 			"the device \"local\" (-d local); a GPU's counter of that name "
 			"has its block before it (perfctr list)",
 			name, p->device->info.name);
-	if (!error && !core_pmu_count(p))
-		return perfctr_fail(p->ctx, -ENOENT,
-				    "%s: this machine shows no CPU PMU, as many virtual machines; "
-				    "\"perfctr list\" has what it can count",
-				    name);
+	/* sysfs shows none: whether perf has one, it says when the event is opened */
+	if (!error && !core_pmu_count(p) && is_local(p))
+		error = generic ? add_generic_of(p, &pmu_unseen_core, name, generic) :
+				  add_event_of(p, &pmu_unseen_core, name, &event, false);
+	else if (!error && !core_pmu_count(p))
+		error = perfctr_fail(p->ctx, -ENOENT, "%s: " PMU_NO_CORE, name);
 	for (size_t n = 0; !error && n < p->pmus.count; n++) {
 		const struct pmu *pmu = &p->pmus.pmus[n];
 

@@ -304,6 +304,15 @@ void pmu_list_judge(const struct perfctr_device *device, struct pmu_list *list)
 		device->ctx->sys->list(device->ctx->sys->data, DRM_CLASS_PATH, judge_node, &j);
 }
 
+/* of its numbers, those that a processor gives are of this type */
+const struct pmu pmu_unseen_core = {
+	.name = "cpu",
+	.label = "cpu",
+	.type = PERF_TYPE_RAW,
+	.block_type = DRM_PERFCTR_BLOCK_GENERIC_PMU,
+	.is_core = true,
+};
+
 const struct pmu *pmu_of_event(const struct pmu_list *list, uint32_t type, uint64_t config)
 {
 	const bool is_generic = type == PERF_TYPE_HARDWARE || type == PERF_TYPE_HW_CACHE;
@@ -315,7 +324,7 @@ const struct pmu *pmu_of_event(const struct pmu_list *list, uint32_t type, uint6
 		if (is_generic && !wanted ? pmu->is_core : pmu->type == wanted)
 			return pmu;
 	}
-	return NULL;
+	return is_generic || type == PERF_TYPE_RAW ? &pmu_unseen_core : NULL;
 }
 
 void pmu_name_of_type(struct perfctr_ctx *ctx, uint32_t type, uint64_t config, char *name,
@@ -768,7 +777,7 @@ static int add_tracepoint(struct perfctr_ctx *ctx, const char *term, struct pmu_
 	if (error < 0)
 		return perfctr_fail(ctx, error,
 				    "tracepoint %s: cannot read its id below " TRACEFS_PATH
-				    ": %s%s",
+				    ": %s%s; modifiers of an event are u, k, h, G, H and I",
 				    term, strerror(-error),
 				    perfctr_sys_read_text(ctx->sys, TRACEFS_PATH "/enable", text,
 							  sizeof(text)) == -ENOENT ?

@@ -21,6 +21,12 @@ struct pmu {
 	bool is_uncore; /* has a cpumask: it counts for the whole machine, on some CPUs */
 };
 
+/* the one of a machine whose sysfs shows none, which perf may have nevertheless */
+extern const struct pmu pmu_unseen_core;
+#define PMU_NO_CORE                                                 \
+	"this machine shows no CPU PMU, as many virtual machines; " \
+	"\"perfctr list\" has what it can count"
+
 struct pmu_list {
 	struct pmu *pmus;
 	size_t count;

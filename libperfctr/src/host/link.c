@@ -345,6 +345,19 @@ int host_link_gpu(struct perfctr_ctx *ctx, int fd, const char *path,
 	return 0;
 }
 
+/* Return: 0; -EOPNOTSUPP: the device has no choice. */
+static int check_kind(struct perfctr_device *device)
+{
+	const struct host *host = device->link_data;
+
+	return device_is(device, LINK_HOST) && !host->source_count ?
+		       0 :
+		       perfctr_fail(device->ctx, -EOPNOTSUPP,
+				    "%s counts what all processes do; the device \"local\" counts "
+				    "one of them",
+				    device->info.name);
+}
+
 /*
  * @what, @which: the device's new name, of two words.
  * Return: 0, with the former choice dropped; -EOPNOTSUPP.
@@ -352,12 +365,10 @@ int host_link_gpu(struct perfctr_ctx *ctx, int fd, const char *path,
 static int choose(struct perfctr_device *device, const char *what, const char *which)
 {
 	struct host *host = device->link_data;
+	const int error = check_kind(device);
 
-	if (!device_is(device, LINK_HOST) || host->source_count)
-		return perfctr_fail(device->ctx, -EOPNOTSUPP,
-				    "%s counts what all processes do; the device \"local\" counts "
-				    "one of them",
-				    device->info.name);
+	if (error)
+		return error;
 	if (host->cgroup >= 0)
 		device->ctx->sys->close(device->ctx->sys->data, host->cgroup);
 	host->cgroup = -1;
@@ -373,9 +384,13 @@ static int choose(struct perfctr_device *device, const char *what, const char *w
 	return 0;
 }
 
-/* Refuse what can never be counted: it would be missing in the sum of others. */
+/* Refuse what does not exist: it would be missing in the sum of others. */
 static int check_tasks(struct perfctr_device *device, const pid_t *tasks, size_t count)
 {
+	int error = check_kind(device);
+
+	if (error)
+		return error;
 	for (size_t n = 0; n < count; n++) {
 		if (tasks[n] < 1)
 			return perfctr_fail(device->ctx, -EINVAL, "task %d: give numbers from 1",

@@ -202,7 +202,7 @@ static bool is_elsewhere(const struct perf_events *c, const struct local_counter
 struct threads {
 	struct perf_events *events;
 	uint32_t which;
-	bool any;
+	bool any; /* that did not end since the folder was read, and is no zombie */
 };
 
 static int open_on_thread(void *arg, const char *name)
@@ -211,8 +211,7 @@ static int open_on_thread(void *arg, const char *name)
 	int error = open_on(t->events, t->which, (pid_t)strtol(name, NULL, 10),
 			    t->events->counters[t->which].cpu);
 
-	t->any = true;
-	/* it ended since the folder was read */
+	t->any |= error != -ESRCH;
 	return error == -ESRCH ? 0 : error;
 }
 
@@ -227,7 +226,10 @@ static int open_on_process(struct perf_events *c, uint32_t which, pid_t process)
 	return t.any ? error : -ESRCH;
 }
 
-/* Of several, those that ended count nothing. */
+/*
+ * As perf: a process that ended beside others is left out with a warning, a thread is an error.
+ * Return: 0 or a negative errno.
+ */
 static int open_on_tasks(struct perf_events *c, uint32_t which)
 {
 	for (size_t n = 0; n < c->task_count; n++) {
@@ -235,9 +237,16 @@ static int open_on_tasks(struct perf_events *c, uint32_t which)
 		const int error = c->are_threads ? open_on(c, which, task, c->counters[which].cpu) :
 						   open_on_process(c, which, task);
 
-		if (error && error != -ESRCH)
+		if (error == -ESRCH && !c->are_threads && c->task_count > 1) {
+			if (!c->has_warned)
+				perfctr_log(c->ctx, PERFCTR_LOG_WARNING,
+					    "process %d has ended: the others are counted", task);
+			continue;
+		}
+		if (error)
 			return error;
 	}
+	c->has_warned = true;
 	return c->counters[which].open_count ? 0 : -ESRCH;
 }
 
@@ -570,6 +579,10 @@ static void read_group(struct perf_events *c, struct local_file *leader)
 		f->detached = leader->detached;
 		f->gap_ns = leader->gap_ns;
 		f->read_ns = leader->read_ns;
+		/* each CPU has all of them at once: a cgroup's times may differ by a switch */
+		if (counter->pmu_type == PERF_TYPE_SOFTWARE &&
+		    got >= (ssize_t)(3 * sizeof(words[0])) && words[2])
+			words[2] = words[1];
 		if (is_of_task(c, counter) && got >= (ssize_t)(3 * sizeof(words[0]))) {
 			memcpy(f->last, words, sizeof(f->last));
 		} else if (!is_of_task(c, counter) && got >= (ssize_t)(5 * sizeof(words[0]))) {

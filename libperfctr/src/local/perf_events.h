@@ -60,6 +60,7 @@ struct perf_events {
 	pid_t *tasks;
 	size_t task_count;
 	bool are_threads; /* only these threads, with their future children */
+	bool has_warned; /* of processes that ended, once for all events */
 	struct cpu_list only; /* CPUs whose cores are counted, owned; empty: all */
 	/* folder of the counted cgroup, owned, -1: none */
 	int cgroup;

@@ -295,6 +295,17 @@ static const char *perf_advice(struct perfctr_ctx *ctx, int error, pid_t task, c
 	}
 }
 
+/* Whether an event is one of CPU cores, and sysfs has no PMU of these. */
+static bool is_of_unseen_core(struct perfctr_ctx *ctx, const struct drm_perfctr_block_request *r)
+{
+	struct pmu_list pmus;
+	bool is_unseen = !pmu_list_load(ctx, &pmus) &&
+			 pmu_of_event(&pmus, r->pmu_type, r->config) == &pmu_unseen_core;
+
+	pmu_list_free(&pmus);
+	return is_unseen;
+}
+
 /* Files of a selection's perf events, one for each event and CPU. 0: unknown. */
 static size_t files_needed(struct perfctr_ctx *ctx, const struct perfctr_selection *s, pid_t task)
 {
@@ -373,7 +384,9 @@ static void explain_local(struct perfctr_selection *s, const struct session_setu
 		return;
 	}
 	event_of_request(s, r, event, sizeof(event));
-	if (!explain_cpu(ctx, r, pmu, event, error))
+	if (is_of_unseen_core(ctx, r))
+		perfctr_fail(ctx, error, "%s: " PMU_NO_CORE, event);
+	else if (!explain_cpu(ctx, r, pmu, event, error))
 		perfctr_fail(ctx, error, "perf refuses %s/%s/: %s", pmu, event, advice);
 }
 

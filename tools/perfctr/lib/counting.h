@@ -11,7 +11,7 @@
 #include "device.h"
 #include "option.h"
 
-enum { COUNTING_DEVICES = 16 };
+enum { COUNTING_DEVICES = 64 }; /* as many as a capture has sessions */
 
 /* a device, and its session */
 struct counted {
@@ -69,7 +69,7 @@ struct counting {
 		size_t count; /* of events, 0: all are of one cgroup */
 	} event_cgroups;
 	bool has_cgroups; /* @counted are cgroups, and the machine, on the local device */
-	bool in_order; /* as the events are: a cgroup may be there again */
+	bool in_order; /* as the events of -G are: a cgroup may be there again */
 	bool is_late; /* counting starts after the workload: not with its execve() */
 	bool per_client; /* the engines of each DRM client, too */
 	const char *output; /* file, NULL: not given */

@@ -20,58 +20,55 @@ int counting_take_cgroups(const struct app *app, void *counting, const char *tex
 	return more[e->list_count++].text ? 0 : app_failed(app, -ENOMEM);
 }
 
-/* How many events are in the first words of -e. */
-static size_t count_events(struct counting *c, size_t words)
+/* How many events are in the first words of -e. Return: 0 or an exit status. */
+static int count_events(const struct app *app, struct counting *c, size_t words, size_t *count)
 {
 	struct counting_walk walk = { 0 };
 	struct counted *only;
-	size_t count = 0;
 	char *event;
 
-	while ((event = counting_next_event(c, &walk, &only))) {
-		free(event);
-		count += walk.words <= words;
-	}
-	return count;
+	for (*count = 0; (event = counting_next_event(c, &walk, &only)); free(event))
+		*count += walk.words <= words;
+	return *walk.text ? app_failed(app, -ENOMEM) : 0;
 }
 
 /*
  * The cgroup of each event, as perf: the first name is of the first event, of all before its -G if
- * no other follows; the next name, also of another -G, is of the next event. Ours: a -G before all
- * events is of all. Return: an exit status.
+ * no other follows; the next name, also of another -G, is of the next event. An empty one leaves
+ * what a -G before says. Ours: a -G before all events is of all. Return: an exit status.
  */
 static int name_cgroups(const struct app *app, struct counting *c)
 {
 	struct counting_event_cgroups *e = &c->event_cgroups;
-	const size_t total = count_events(c, SIZE_MAX);
-	size_t next = 0;
+	size_t total, before, next = 0;
+	int status = count_events(app, c, SIZE_MAX, &total);
 
 	e->names = calloc(total + 1, sizeof(*e->names));
 	e->places = calloc(total + 1, sizeof(*e->places));
-	if (!e->names || !e->places)
-		return app_failed(app, -ENOMEM);
-	for (size_t n = 0; n < e->list_count; n++) {
+	if (!status && (!e->names || !e->places))
+		status = app_failed(app, -ENOMEM);
+	for (size_t n = 0; !status && n < e->list_count; n++) {
 		const size_t after = e->lists[n].after;
-		const size_t before = after ? count_events(c, after) : total;
 		char *rest = e->lists[n].text, *name;
 
-		while ((name = strsep(&rest, ","))) {
-			if (next == before)
-				return app_usage(app,
-						 "-G has more cgroups than -e before it has "
-						 "events, %zu; --for-each-cgroup counts each event "
-						 "in each",
-						 before);
-			/* an empty name leaves what a -G before says */
-			if (*name)
+		status = count_events(app, c, after ? after : SIZE_MAX, &before);
+		if (!status && !after && e->list_count > 1)
+			status = app_usage(app, "-G before all events is of all: give no other");
+		for (; !status && (name = strsep(&rest, ",")); next++) {
+			if (*name && next >= before)
+				status = app_usage(app,
+						   "-G has more cgroups than -e before it has "
+						   "events, %zu; --for-each-cgroup counts each "
+						   "event in each",
+						   before);
+			else if (*name)
 				e->names[next] = name;
-			next++;
 		}
-		for (size_t i = 1; next == 1 && i < before; i++)
+		for (size_t i = 1; !status && next == 1 && i < before; i++)
 			e->names[i] = e->names[0];
 	}
 	e->count = total;
-	return 0;
+	return status;
 }
 
 static bool is_same(const char *a, const char *b)
@@ -116,20 +113,21 @@ static int open_lists(const struct app *app, struct counting *c)
 	}
 	if (!c->events.count || c->metrics.count)
 		return app_usage(app, "-G of several cgroups is for events of -e, each of one");
-	/* which knows where events end */
+	/* to know where events end */
 	status = counting_open_one(app, c, PERFCTR_DEVICE_LOCAL, "", false);
 	status = status ? status : name_cgroups(app, c);
 	if (c->count)
 		counting_drop(c, 0);
 	while (!status && same < e->count && is_same(e->names[same], e->names[0]))
 		same++;
-	c->has_cgroups = same < e->count;
-	if (status || c->has_cgroups)
-		return status ? status : open_of_events(app, c);
+	if (status)
+		return status;
+	c->has_cgroups = same < e->count || !e->names[0];
+	if (c->has_cgroups)
+		return open_of_events(app, c);
 	c->cgroup = e->names[0];
 	e->count = 0;
-	return c->cgroup ? 0 :
-			   app_usage(app, "-G: no cgroup has a name; / is that of all processes");
+	return 0;
 }
 
 /* A session of the local device for each of several cgroups. */

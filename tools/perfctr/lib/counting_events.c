@@ -81,16 +81,22 @@ static int add_event(const struct app *app, struct counting *c, const struct cou
 
 static char *next_of_word(struct counting *c, const char **text, struct counted **only)
 {
+	static const char local[] = PERFCTR_DEVICE_LOCAL ":";
 	const char *start = *text + strspn(*text, ", {");
+	const bool is_local = !strncmp(start, local, strlen(local));
 	size_t length, end;
 	char *event;
 
 	*text = start;
 	if (!*start)
 		return NULL;
-	/* cgroups of events have no node */
-	*only = c->event_cgroups.count ? NULL : named_by(c, start);
-	start += *only ? strlen((*only)->name) + 1 : 0;
+	if (c->event_cgroups.list_count) {
+		*only = NULL;
+		start += is_local ? strlen(local) : 0;
+	} else {
+		*only = named_by(c, start);
+		start += *only ? strlen((*only)->name) + 1 : 0;
+	}
 	length = strlen(start);
 	/* a device that knows the block of a GPU has the shortest */
 	for (size_t n = 0; n < c->count; n++) {
@@ -183,8 +189,12 @@ static int select_next(const struct app *app, struct counting *c, const char *co
 		status = status ? status : add_event(app, c, NULL, *patterns, false);
 	if (patterns)
 		return status;
-	if (c->event_cgroups.count)
-		return add_in_cgroups(app, c);
+	if (c->event_cgroups.count) {
+		status = add_in_cgroups(app, c);
+		return status || !c->per_client ?
+			       status :
+			       app_usage(app, "--per-client counts the machine: leave out -G");
+	}
 	/* messages of one device are about the text as it was written */
 	for (size_t n = 0; !status && n < events->count; n++)
 		status = c->count > 1 || named_by(c, events->words[n]) ?

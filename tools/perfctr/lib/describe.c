@@ -99,9 +99,10 @@ static bool sentence(const struct capture_file *file, size_t which, char *text, 
 		return file->bad_samples;
 	case 8:
 		snprintf(text, size,
-			 "recorded without the kernel, which switches and migrates tasks: these "
-			 "counts are 0");
-		return capture_file_text(file, "excludes") && rows_are_of_kernel(file->selection);
+			 "switches and migrations of tasks are 0: the kernel, which does them, was "
+			 "not recorded");
+		return capture_file_text(file, "excludes") &&
+		       device_has_event_of_kernel(file->selection);
 	default:
 		return false;
 	}

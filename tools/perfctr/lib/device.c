@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <glob.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -223,6 +224,20 @@ bool device_is_of_machine(const struct perfctr_selection *selection)
 		if (!(perfctr_selection_request(selection, n)->flags & DRM_PERFCTR_REQUEST_PMU))
 			return false;
 	return true;
+}
+
+bool device_has_event_of_kernel(const struct perfctr_selection *selection)
+{
+	for (size_t i = 0; i < perfctr_selection_request_count(selection); i++) {
+		const struct drm_perfctr_block_request *r = perfctr_selection_request(selection, i);
+
+		if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && r->pmu_type == PERF_TYPE_SOFTWARE &&
+		    (r->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
+		     r->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
+		     r->config == PERF_COUNT_SW_CGROUP_SWITCHES))
+			return true;
+	}
+	return false;
 }
 
 int device_select_existing(const struct app *app, struct perfctr_device *device,

@@ -76,6 +76,12 @@ int device_select(const struct app *app, const struct perfctr_device *device,
 bool device_is_of_machine(const struct perfctr_selection *selection);
 
 /*
+ * Whether an event that is selected happens in the kernel alone, as switches and migrations do. For
+ * who may not count the kernel, perf counts 0 of it.
+ */
+bool device_has_event_of_kernel(const struct perfctr_selection *selection);
+
+/*
  * Add those of the events that a device has. @machine: also events of the machine.
  * Return: 0 or an exit status, the message was printed.
  */

@@ -74,6 +74,12 @@ static int take(const struct app *app, const struct option_spec *spec, const cha
 					 "-p takes a period with a unit (%.*sms); to count a "
 					 "process: --pid %s",
 					 (int)strcspn(text, ","), text, text);
+		/* perf's -F is a frequency */
+		if (spec->letter == 'F' && *text && !text[strspn(text, "0123456789.")])
+			return app_usage(app,
+					 "-F takes a time with a unit, the last one that is kept "
+					 "(%ss); perf's frequency is a period, -p",
+					 text);
 		/* a fraction is of a second, while a number is in ms, as perf's */
 		if (*text && !text[strspn(text, "0123456789.")] && strchr(text, '.'))
 			return app_usage(app,

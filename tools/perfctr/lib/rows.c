@@ -127,20 +127,6 @@ static bool is_software(const struct perfctr_totals_block_info *info,
 	return false;
 }
 
-bool rows_are_of_kernel(const struct perfctr_selection *selection)
-{
-	for (size_t i = 0; i < perfctr_selection_request_count(selection); i++) {
-		const struct drm_perfctr_block_request *r = perfctr_selection_request(selection, i);
-
-		if (r->type == DRM_PERFCTR_BLOCK_GENERIC_PMU && r->pmu_type == PERF_TYPE_SOFTWARE &&
-		    (r->config == PERF_COUNT_SW_CONTEXT_SWITCHES ||
-		     r->config == PERF_COUNT_SW_CPU_MIGRATIONS ||
-		     r->config == PERF_COUNT_SW_CGROUP_SWITCHES))
-			return true;
-	}
-	return false;
-}
-
 /* Event names of SoC blocks end with a slash, as perf's do. */
 static void name_counter(const struct row *row, struct names *names)
 {

@@ -146,12 +146,6 @@ void rows_free_texts(struct row_texts *texts);
 const struct row *rows_find(const struct rows *rows, const char *event, size_t hint);
 
 /*
- * Whether one of the events happens in the kernel alone. For who may not count the kernel, perf
- * counts 0 of it.
- */
-bool rows_are_of_kernel(const struct perfctr_selection *selection);
-
-/*
  * Whether a pattern matches a row's event in one of the forms that -e of stat and record takes,
  * with or without device and block; without any: true.
  */

@@ -158,6 +158,9 @@ static int parse_options(struct app *app, int argc, char **argv, struct stat_opt
 		return status;
 	if (optind < argc)
 		o->counting.command = argv + optind;
+	/* as perf: where it is without -o */
+	if (o->counting.output && !strcmp(o->counting.output, "-"))
+		o->counting.output = NULL;
 	return check_options(app, o);
 }
 
@@ -208,16 +211,44 @@ static void print_interval(struct stat *s, struct stat_device *d, uint64_t end_n
 	fflush(s->report.out);
 }
 
+/* Print the intervals that ended. */
+static void print_due(struct stat *s)
+{
+	for (size_t n = 0; n < s->report.count; n++) {
+		struct stat_device *d = &s->report.devices[n];
+
+		if (d->is_due)
+			print_interval(s, d, d->last_end_ns);
+		d->is_due = false;
+	}
+}
+
+/* Whether no device that counts is still in the interval that others ended. */
+static bool are_all_due(const struct stat *s)
+{
+	for (size_t n = 0; n < s->report.count; n++) {
+		const struct stat_device *d = &s->report.devices[n];
+
+		if (!d->is_due && d->counted->session && !d->counted->is_gone)
+			return false;
+	}
+	return true;
+}
+
 /* Row n of an interval belongs to row n of the run. */
 static int end_interval(struct stat *s, struct stat_device *d)
 {
 	const struct perfctr_span *span = perfctr_totals_span(d->interval);
 	const uint64_t wanted_ns = interval_ns(&s->options);
+	struct perfctr_totals *before = d->last;
 	bool long_enough;
 	int error;
 
 	if (!span->samples)
 		return 0;
+	/* one of the devices is late, by a whole interval */
+	if (d->is_due)
+		print_due(s);
 	/* rates of any length are comparable, but the last interval may be almost empty */
 	long_enough = wanted_ns && span->elapsed_ns >= wanted_ns / 2;
 	error = rows_fill(&d->scratch, d->interval, d->counted->selection, s->options.per_block);
@@ -231,10 +262,25 @@ static int end_interval(struct stat *s, struct stat_device *d)
 		row_stat_add_interval(&d->stats[i], row, row->elapsed_ns, long_enough);
 	}
 	d->interval_count++;
-	if (s->options.interval_ns)
-		print_interval(s, d, span->end_ns);
+	d->last_end_ns = span->end_ns;
+	d->last = d->interval;
+	d->interval = before;
 	perfctr_totals_reset(d->interval);
+	d->is_due = s->options.interval_ns;
+	if (d->is_due && are_all_due(s))
+		print_due(s);
 	return 0;
+}
+
+/* End the interval of each device, however short. */
+static int end_intervals(struct stat *s)
+{
+	int error = 0;
+
+	for (size_t n = 0; !error && n < s->report.count; n++)
+		error = end_interval(s, &s->report.devices[n]);
+	print_due(s);
+	return error;
 }
 
 /* The rows of what is not counted now. Return: 0 or a negative errno. */
@@ -322,8 +368,8 @@ static int turn(struct stat *s, bool on)
 	/* what follows is an interval without counts */
 	if (!on && !error && shows_uncounted(s) && s->options.interval_ns)
 		error = drain(s);
-	for (size_t n = 0; !on && !error && shows_uncounted(s) && n < s->report.count; n++)
-		error = end_interval(s, &s->report.devices[n]);
+	if (!on && !error && shows_uncounted(s))
+		error = end_intervals(s);
 	return error ? app_failed(s->app, error) : status;
 }
 
@@ -493,7 +539,7 @@ static int count(struct stat *s, int *status)
 
 static int new_totals(const struct stat *s, struct stat_device *d)
 {
-	struct perfctr_totals **const totals[] = { &d->all, &d->run, &d->interval };
+	struct perfctr_totals **const totals[] = { &d->all, &d->run, &d->interval, &d->last };
 	int error = 0;
 
 	for (size_t n = 0; !error && n < ARRAY_SIZE(totals); n++)
@@ -623,8 +669,8 @@ static int run_once(struct stat *s)
 		s->report.device_gone = true;
 	else if (!error)
 		error = stop_error;
-	for (size_t n = 0; !status && !error && n < s->report.count; n++)
-		error = end_interval(s, &s->report.devices[n]);
+	if (!status && !error)
+		error = end_intervals(s);
 	if (!status && !error && !was_on && shows_uncounted(s) && s->options.interval_ns)
 		error = print_idle(s, perfctr_time_raw_ns());
 	if (!status)
@@ -764,6 +810,7 @@ static void free_device(struct stat_device *d)
 	perfctr_totals_unref(d->all);
 	perfctr_totals_unref(d->run);
 	perfctr_totals_unref(d->interval);
+	perfctr_totals_unref(d->last);
 	perfctr_totals_unref(d->names);
 }
 
@@ -774,13 +821,13 @@ int stat_run(struct app *app, int argc, char **argv)
 	int status;
 
 	s.report.options = &s.options;
-	s.options.counting.in_order = true;
 	status = parse_options(app, argc, argv, &s.options);
 	if (status) {
 		counting_close(&s.options.counting);
 		return status < 0 ? EXIT_FINE : status;
 	}
 	s.command.argv = s.options.counting.command;
+	s.options.counting.in_order = s.options.separator;
 	/* a hint would be one of the rows */
 	app->quiet = s.options.separator && !s.options.counting.output;
 	s.format = choose_format(&s.options);

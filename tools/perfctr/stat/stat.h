@@ -52,9 +52,11 @@ struct stat_device {
 	struct stat_contexts contexts;
 	struct drm_perfctr_status status; /* the kernel's own totals */
 	uint64_t interval_count;
-	/* samples of all runs, of this one, and of the interval, whose rows are in @scratch */
-	struct perfctr_totals *all, *run, *interval;
-	struct rows scratch;
+	/* samples of all runs, of this one, of the interval, and of the last whole one */
+	struct perfctr_totals *all, *run, *interval, *last;
+	struct rows scratch; /* of @last, or of a run */
+	bool is_due; /* @last is not printed yet: those of all devices are printed in their order */
+	uint64_t last_end_ns;
 	/* -x: a sample without counts, for the rows of what is never counted; and that these are */
 	struct perfctr_totals *names;
 	bool is_uncounted;

@@ -11,6 +11,7 @@
 
 #include "common/number.h"
 #include "lib/describe.h"
+#include "lib/device.h"
 #include "lib/output.h"
 #include "lib/pmu.h"
 #include "stat.h"
@@ -445,7 +446,7 @@ static void print_trouble(struct stat_report *report, const struct stat_device *
 /* Whether a row counts the whole machine, whatever is to be counted. */
 static bool counts_machine(const struct row *row)
 {
-	return row->info && row->info->is_pmu &&
+	return row->info && row->info->is_pmu && row->state != PERFCTR_VALUE_NOT_SUPPORTED &&
 	       (row->info->type != DRM_PERFCTR_BLOCK_GENERIC_PMU || pmu_counts_machine(row->label));
 }
 
@@ -487,7 +488,7 @@ static void print_scope(struct stat_report *report, const struct stat_device *de
 		return;
 	print_line(report, NULL,
 		   "without the kernel, which kernel.perf_event_paranoid keeps for CAP_PERFMON");
-	if (rows_are_of_kernel(device->counted->selection))
+	if (device_has_event_of_kernel(device->counted->selection))
 		print_line(report, NULL, "the kernel switches and migrates tasks: 0 without it");
 	if (report->has_broker)
 		print_line(report, NULL,
