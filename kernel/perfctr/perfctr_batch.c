@@ -53,14 +53,14 @@ static int collect_batch(struct drm_perfctr_source *source)
 	struct perfctr_source_state *state = source->state;
 	const s64 offset_ns = drm_perfctr_raw_offset_ns();
 	/* after what takes longest on a slow CPU: at least the first period gets its sample */
-	const u64 begin_ns = ktime_get_raw_ns();
+	const u64 begin_ns = ktime_get_ns();
 	bool more, reached = true;
 	u64 now_ns, until_ns;
 	int ret;
 
 	do {
 		until_ns = U64_MAX;
-		if (reached && ktime_get_raw_ns() - begin_ns <= ext->interval_ns / 2)
+		if (reached && ktime_get_ns() - begin_ns <= ext->interval_ns / 2)
 			until_ns = next_in_batch(source, offset_ns);
 		ext->until_ns = until_ns;
 		ext->more = false;
@@ -73,7 +73,7 @@ static int collect_batch(struct drm_perfctr_source *source)
 			publish_batched(source, offset_ns);
 	} while (more && until_ns != U64_MAX);
 	state->incomplete |= more;
-	now_ns = ktime_get_raw_ns();
+	now_ns = ktime_get_ns();
 	/* the hardware has room for two batches; half of one is reserved for delays */
 	ext->backoff_until_ns = now_ns + min(now_ns - begin_ns, ext->batch_ns / 2);
 	return ret;

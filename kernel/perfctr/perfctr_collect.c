@@ -120,7 +120,7 @@ int drm_perfctr_collect(struct drm_perfctr_source *source)
 	pc->collections++;
 	ret = read_source(source, &c);
 	now = ktime_get_raw_ns();
-	state->last_read_ns = now;
+	state->last_read = ktime_get();
 	has_timestamp = c.has_gpu_timestamp && !ret && pc->config.timestamp_hz &&
 			(pc->clock.pair_epoch != pc->clock.epoch ||
 			 c.gpu_timestamp >= pc->clock.gpu_timestamp);
@@ -160,26 +160,23 @@ int drm_perfctr_collect(struct drm_perfctr_source *source)
 }
 
 /*
- * The time until a hardware counter of a source may wrap or a batch is due; U64_MAX: never. Counted
- * from the last attempt, as the time that the source reports may not advance.
+ * When a hardware counter of a source may soon wrap or a batch is due, CLOCK_MONOTONIC; KTIME_MAX:
+ * never. Counted from the last attempt, as the time that the source reports may not advance.
  */
-u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source)
+ktime_t drm_perfctr_collect_due(const struct drm_perfctr_source *source)
 {
 	const struct perfctr_source_state *state = source->state;
 	const struct drm_perfctr_extension *ext = source->extension;
 	/* half the interval, to allow for delays of the worker */
 	u64 interval_ns = source->max_interval_ns / 2;
-	u64 now, left_ns;
+	ktime_t due;
 
 	if (perfctr_has_batches(source))
 		interval_ns = min_not_zero(interval_ns, ext->interval_ns);
 	if (!state->running || !state->users || !interval_ns)
-		return U64_MAX;
-	now = ktime_get_raw_ns();
-	left_ns = interval_ns - min(now - state->last_read_ns, interval_ns);
-	if (perfctr_has_batches(source) && ext->backoff_until_ns > now)
-		left_ns = max(left_ns, ext->backoff_until_ns - now);
-	return left_ns;
+		return KTIME_MAX;
+	due = ktime_add_ns(state->last_read, interval_ns);
+	return perfctr_has_batches(source) ? max(due, ns_to_ktime(ext->backoff_until_ns)) : due;
 }
 
 /**

@@ -64,8 +64,8 @@ struct perfctr_source_state {
 	/* number of the last collection, and CLOCK_MONOTONIC_RAW up to which the totals count */
 	u64 seq;
 	u64 time_ns;
-	/* time of the last call of ops->collect, independent of the time that it reports */
-	u64 last_read_ns;
+	/* end of the last call of ops->collect, CLOCK_MONOTONIC, whatever time it reports */
+	ktime_t last_read;
 	/* time up to which counts are in the totals or accounted for in lost_ns, the total loss */
 	u64 good_ns;
 	u64 lost_ns;
@@ -469,7 +469,7 @@ void drm_perfctr_update_status(struct drm_perfctr_session *session);
 
 /* perfctr_collect.c; with the sampler lock held */
 int drm_perfctr_collect(struct drm_perfctr_source *source);
-u64 drm_perfctr_collect_left_ns(const struct drm_perfctr_source *source);
+ktime_t drm_perfctr_collect_due(const struct drm_perfctr_source *source);
 
 /* perfctr_source.c; with the sampler lock held, except for the first five */
 struct drm_perfctr_block *drm_perfctr_block_at(struct drm_perfctr *pc, unsigned int nth);

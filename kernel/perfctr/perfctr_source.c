@@ -130,7 +130,7 @@ int drm_perfctr_source_start(struct drm_perfctr_source *source)
 	}
 	state->running = true;
 	state->set = set;
-	state->last_read_ns = ktime_get_raw_ns();
+	state->last_read = ktime_get();
 	drm_perfctr_source_account_lost(source);
 	return 0;
 }

@@ -18,14 +18,14 @@ static enum hrtimer_restart timer_fired(struct hrtimer *timer)
 	return HRTIMER_NORESTART;
 }
 
-/* sources whose own deadline has passed */
-static unsigned long sources_left(const struct drm_perfctr *pc)
+/* sources that are due by themselves */
+static unsigned long sources_due(const struct drm_perfctr *pc, ktime_t now)
 {
 	unsigned long mask = 0;
 	unsigned int i;
 
 	for (i = 0; i < pc->source_count; i++)
-		if (!drm_perfctr_collect_left_ns(pc->sources[i]))
+		if (!ktime_before(now, drm_perfctr_collect_due(pc->sources[i])))
 			mask |= BIT(i);
 	return mask;
 }
@@ -47,7 +47,7 @@ static void tick_hardware(struct kthread_work *work)
 		privileged |= due && session->privileged;
 		users |= due && !session->privileged;
 	}
-	drm_perfctr_sampler_publish(worker, now, sources_left(pc));
+	drm_perfctr_sampler_publish(worker, now, sources_due(pc, now));
 	drm_perfctr_sampler_rest(worker, now, privileged, users);
 	drm_perfctr_sampler_arm(worker);
 	rt_mutex_unlock(&pc->lock);

@@ -38,12 +38,8 @@ void drm_perfctr_sampler_arm(struct perfctr_worker *worker)
 	list_for_each_entry(session, &worker->active, node)
 		next = min_t(ktime_t, next, drm_perfctr_sampler_due(worker, session));
 	if (worker == &pc->workers[PERFCTR_HARDWARE] && !pc->suspended && !pc->unplugged)
-		for (i = 0; i < pc->source_count; i++) {
-			u64 left_ns = drm_perfctr_collect_left_ns(pc->sources[i]);
-
-			if (left_ns != U64_MAX)
-				next = min_t(ktime_t, next, ktime_add_ns(ktime_get(), left_ns));
-		}
+		for (i = 0; i < pc->source_count; i++)
+			next = min_t(ktime_t, next, drm_perfctr_collect_due(pc->sources[i]));
 
 	if (next == KTIME_MAX)
 		hrtimer_cancel(&worker->timer);

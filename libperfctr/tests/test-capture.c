@@ -600,6 +600,13 @@ TEST("what a writer counts as written is what a reader finds, wherever the disk 
 		EQUAL(all.samples, 3);
 		EQUAL(all.samples, count_samples());
 		EQUAL(all.bytes, perfctr_capture_bytes(writer));
+		/* the same after all was written */
+		room_bytes = written_bytes + 1 + limit % 143;
+		EQUAL(perfctr_capture_write_sample(writer, sample, sizeof(sample)), 0);
+		EQUAL(perfctr_capture_flush(writer), -ENOSPC);
+		perfctr_capture_written(writer, &now, sizeof(now));
+		EQUAL(now.bytes, written_bytes);
+		EQUAL(now.samples, 3);
 		perfctr_capture_writer_unref(writer);
 	}
 	perfctr_ctx_unref(small);

@@ -68,9 +68,8 @@ void drm_perfctr_ring_init_wide(struct perfctr_ring *ring, void *memory, u64 *wi
 	WRITE_ONCE(wide[1], 0);
 }
 
-/* the two below of wide indices; not inlined: most rings have none */
-
-static noinline u32 load_wide_extract(const struct perfctr_ring *ring)
+/* userspace's extract index of 64 bits */
+u32 drm_perfctr_ring_load_wide(const struct perfctr_ring *ring)
 {
 	u64 unread = ring->published - READ_ONCE(ring->wide[0]);
 
@@ -80,61 +79,13 @@ static noinline u32 load_wide_extract(const struct perfctr_ring *ring)
 	return unread <= ring->slots ? ring->insert - (u32)unread : ring->extract - 1;
 }
 
-static noinline void store_wide_insert(const struct perfctr_ring *ring)
+void drm_perfctr_ring_store_wide(const struct perfctr_ring *ring)
 {
 	/* a release does not order what is write-combined: the sample is first */
 	wmb();
 	WRITE_ONCE(ring->wide[1], ring->published);
 	/* the sample is visible before the signal */
 	wmb();
-}
-
-/* userspace's extract index */
-static u32 load_extract(const struct perfctr_ring *ring)
-{
-	if (!ring->control)
-		return load_wide_extract(ring);
-	/*
-	 * Pairs with userspace's store-release of extract_idx: its reads of the slot precede the
-	 * kernel's next writes to it. Read only once, as userspace can change it.
-	 */
-	return smp_load_acquire(&ring->control->extract_idx);
-}
-
-/* number of slots that may be written, based on userspace's index */
-u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
-{
-	u32 extract = load_extract(ring);
-
-	if (extract - ring->extract <= ring->insert - ring->extract)
-		WRITE_ONCE(ring->extract, extract);
-	else
-		ring->bad_extract++;
-
-	return ring->slots - (ring->insert - ring->extract);
-}
-
-/* the slot of the next sample, which userspace maps read-only; one must be free */
-void *drm_perfctr_ring_slot(struct perfctr_ring *ring)
-{
-	return ring->memory + (size_t)(ring->insert & (ring->slots - 1)) * ring->stride;
-}
-
-/* makes the sample in drm_perfctr_ring_slot() visible; returns the number of unread ones */
-u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
-{
-	ring->published++;
-	WRITE_ONCE(ring->insert, ring->insert + 1);
-	if (!ring->control) {
-		store_wide_insert(ring);
-		return ring->insert - ring->extract;
-	}
-	/*
-	 * Pairs with userspace's load-acquire of insert_idx: a reader that sees the new index sees
-	 * the complete sample.
-	 */
-	smp_store_release(&ring->control->insert_idx, ring->insert);
-	return ring->insert - ring->extract;
 }
 
 /* @state: enum drm_perfctr_ring_state */

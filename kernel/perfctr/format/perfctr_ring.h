@@ -6,7 +6,9 @@
 #ifndef _PERFCTR_RING_H_
 #define _PERFCTR_RING_H_
 
+#include <linux/compiler.h>
 #include <linux/types.h>
+#include <asm/barrier.h>
 #include <drm/perfctr_drm.h>
 
 /**
@@ -42,10 +44,61 @@ void drm_perfctr_ring_init(struct perfctr_ring *ring, void *memory,
 			   const struct drm_perfctr_layout *layout);
 void drm_perfctr_ring_init_wide(struct perfctr_ring *ring, void *memory, u64 *wide,
 				const struct drm_perfctr_layout *layout);
-u32 drm_perfctr_ring_free(struct perfctr_ring *ring);
-void *drm_perfctr_ring_slot(struct perfctr_ring *ring);
-u32 drm_perfctr_ring_publish(struct perfctr_ring *ring);
 void drm_perfctr_ring_set_state(struct perfctr_ring *ring, u32 state);
 u32 drm_perfctr_ring_unread(const struct perfctr_ring *ring);
+
+/* of wide indices, which most rings have not: called by the functions below */
+u32 drm_perfctr_ring_load_wide(const struct perfctr_ring *ring);
+void drm_perfctr_ring_store_wide(const struct perfctr_ring *ring);
+
+/* the following are inlined: a call takes as long as what it does */
+
+/* userspace's extract index */
+static inline u32 perfctr_load_extract(const struct perfctr_ring *ring)
+{
+	if (!ring->control)
+		return drm_perfctr_ring_load_wide(ring);
+	/*
+	 * Pairs with userspace's store-release of extract_idx: its reads of the slot precede the
+	 * kernel's next writes to it. Read only once, as userspace can change it.
+	 */
+	return smp_load_acquire(&ring->control->extract_idx);
+}
+
+/* number of slots that may be written, based on userspace's index */
+static inline u32 drm_perfctr_ring_free(struct perfctr_ring *ring)
+{
+	u32 extract = perfctr_load_extract(ring);
+
+	if (extract - ring->extract <= ring->insert - ring->extract)
+		WRITE_ONCE(ring->extract, extract);
+	else
+		ring->bad_extract++;
+
+	return ring->slots - (ring->insert - ring->extract);
+}
+
+/* the slot of the next sample, which userspace maps read-only; one must be free */
+static inline void *drm_perfctr_ring_slot(const struct perfctr_ring *ring)
+{
+	return ring->memory + (size_t)(ring->insert & (ring->slots - 1)) * ring->stride;
+}
+
+/* makes the sample in drm_perfctr_ring_slot() visible; returns the number of unread ones */
+static inline u32 drm_perfctr_ring_publish(struct perfctr_ring *ring)
+{
+	ring->published++;
+	WRITE_ONCE(ring->insert, ring->insert + 1);
+	if (!ring->control) {
+		drm_perfctr_ring_store_wide(ring);
+		return ring->insert - ring->extract;
+	}
+	/*
+	 * Pairs with userspace's load-acquire of insert_idx: a reader that sees the new index sees
+	 * the complete sample.
+	 */
+	smp_store_release(&ring->control->insert_idx, ring->insert);
+	return ring->insert - ring->extract;
+}
 
 #endif /* _PERFCTR_RING_H_ */

@@ -19,6 +19,8 @@ struct perfctr_capture_writer {
 	unsigned char *buffer;
 	size_t used, room;
 	unsigned int session; /* that is written */
+	/* samples and marks that the file does not have completely */
+	uint64_t samples, marks;
 	/* bytes of the buffer's beginning that belong to a record which is partly in the file */
 	size_t torn;
 	uint32_t torn_type;
@@ -83,6 +85,14 @@ static uint32_t type_of(const unsigned char *record)
 	return le32toh(of.type);
 }
 
+static void count_records(struct perfctr_capture_writer *w, uint64_t samples, uint64_t marks)
+{
+	w->written.samples += samples;
+	w->written.marks += marks;
+	w->samples -= samples;
+	w->marks -= marks;
+}
+
 /* Count the records that end within the first bytes of the buffer, which the file now has. */
 static void count_written(struct perfctr_capture_writer *w, size_t done)
 {
@@ -107,10 +117,8 @@ static void count_written(struct perfctr_capture_writer *w, size_t done)
 		w->torn_type = w->torn && !is_header ? type : 0;
 		if (w->torn || is_header)
 			continue;
-		w->written.samples += type == PERFCTR_CAPTURE_SAMPLE;
-		w->written.marks += type == PERFCTR_CAPTURE_MARK;
+		count_records(w, type == PERFCTR_CAPTURE_SAMPLE, type == PERFCTR_CAPTURE_MARK);
 	}
-	w->written.bytes += done;
 }
 
 static ssize_t write_bytes(const struct perfctr_capture_writer *w, const void *bytes, size_t size)
@@ -132,7 +140,14 @@ EXPORT int perfctr_capture_flush(struct perfctr_capture_writer *writer)
 			break;
 		done += (size_t)result;
 	}
-	count_written(writer, done);
+	/* a look at each record takes as long as a tenth of recording it */
+	if (done < writer->used) {
+		count_written(writer, done);
+	} else {
+		count_records(writer, writer->samples, writer->marks);
+		writer->torn = 0;
+	}
+	writer->written.bytes += done;
 	/* after an error continue with the first unwritten byte */
 	memmove(writer->buffer, writer->buffer + done, writer->used - done);
 	writer->used -= done;
@@ -207,6 +222,8 @@ static int write_parts(struct perfctr_capture_writer *w, unsigned int session, u
 	if (padded > bytes)
 		memset(to + bytes, 0, padded - bytes);
 	w->used += size;
+	w->samples += type == PERFCTR_CAPTURE_SAMPLE;
+	w->marks += type == PERFCTR_CAPTURE_MARK;
 	return 0;
 }
 
