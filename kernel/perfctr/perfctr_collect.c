@@ -175,7 +175,8 @@ ktime_t drm_perfctr_collect_due(const struct drm_perfctr_source *source)
 		interval_ns = min_not_zero(interval_ns, ext->interval_ns);
 	if (!state->running || !state->users || !interval_ns)
 		return KTIME_MAX;
-	due = ktime_add_ns(state->last_read, interval_ns);
+	/* of a counter that takes centuries to wrap: the sum is a time, too */
+	due = ktime_add_ns(state->last_read, min_t(u64, interval_ns, KTIME_MAX / 2));
 	return perfctr_has_batches(source) ? max(due, ns_to_ktime(ext->backoff_until_ns)) : due;
 }
 
