@@ -258,7 +258,10 @@ void drm_perfctr_block_report(struct drm_perfctr_source *source, unsigned int bl
 	b->time_ns = 0;
 	if (perfctr_block_was_off(states))
 		valid = NULL;
-	/* usually the same as in the last collection */
+	/*
+	 * Usually the same as in the last collection. Bits of @valid that the block does not have
+	 * only make a change of what is none: report_change() masks them.
+	 */
 	changed = b->states.now ^ states;
 	for (i = 0; i < sections; i++)
 		changed |= b->valid[i].now ^ (valid ? valid[i] : 0);
