@@ -1,12 +1,17 @@
 // SPDX-License-Identifier: MIT
 /*
- * A library for LD_PRELOAD: files that cannot be written, as on a full disk or over a quota.
+ * A library for LD_PRELOAD: files that cannot be written, as on a full disk or over a quota, and
+ * memory that is not there.
  *
  * FAULT_FOLDER: files in it (also without a name), or "stdout"; FAULT_CALL: write, fsync or close;
  * FAULT_ERRNO: a number; FAULT_BYTES: write() takes that many in all, with a part of the last.
+ *
+ * FAULT_MEMORY: the number of the call of malloc(), calloc() or realloc() that fails, from 1; only
+ * this one.
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -66,4 +71,39 @@ int close(int fd)
 	int result = REAL(close)(fd);
 
 	return faulty ? fail() : result;
+}
+
+/* glibc's own, as dlsym() allocates */
+extern void *__libc_malloc(size_t size);
+extern void *__libc_calloc(size_t count, size_t size);
+extern void *__libc_realloc(void *memory, size_t size);
+
+static bool is_without_memory(void)
+{
+	static unsigned long calls, wanted = ULONG_MAX;
+	const char *text;
+
+	if (wanted == ULONG_MAX) {
+		text = getenv("FAULT_MEMORY");
+		wanted = text ? strtoul(text, NULL, 10) : 0;
+	}
+	if (++calls != wanted)
+		return false;
+	errno = ENOMEM;
+	return true;
+}
+
+void *malloc(size_t size)
+{
+	return is_without_memory() ? NULL : __libc_malloc(size);
+}
+
+void *calloc(size_t count, size_t size)
+{
+	return is_without_memory() ? NULL : __libc_calloc(count, size);
+}
+
+void *realloc(void *memory, size_t size)
+{
+	return is_without_memory() ? NULL : __libc_realloc(memory, size);
 }

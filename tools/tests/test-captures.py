@@ -1489,6 +1489,34 @@ def many_blocks(count):
     return b"".join(parts) + cb.status(4)
 
 
+def plain():
+    """The program without sanitizers."""
+    return os.path.join(Tools.build, "bin/perfctr")
+
+
+@test
+def nothing_is_left_out_without_memory():
+    """a call of malloc() that fails changes no output: it is an error, or makes no difference"""
+    write("16.blocks", many_blocks(16))
+    captures, faults = [path("16.blocks")], os.path.join(Tools.build, "tests/faults.so")
+    for words in (("report", "-A"), ("export", "-f", "csv"), ("export", "-f", "perfetto"),
+                  ("diff", "-A", *captures), ("diff", "-A", *captures, "--against")):
+        # sanitizers have a malloc() of their own
+        command = (plain(), *words, *captures)
+        whole = harness.run(*command, text=False).stdout
+        errors = same = 0
+        while same < 20:
+            number = 1 + 41 * (errors + same)
+            done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  check=False, env={**os.environ, "LD_PRELOAD": faults,
+                                                    "FAULT_MEMORY": str(number)})
+            # glibc's fts_open() crashes, which is an error too
+            check(done.returncode or done.stdout == whole, f"{words} without memory {number}")
+            errors += done.returncode != 0
+            same += done.returncode == 0
+        check(errors > 3, f"{words}: {errors} errors")
+
+
 def memory_kb(*words):
     """The most memory that a command takes, which is no less than a small Python's."""
     launch = ("import os, sys; "
@@ -1496,17 +1524,19 @@ def memory_kb(*words):
               "(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]); "
               "_, status, usage = os.wait4(pid, 0); print(usage.ru_maxrss); sys.exit(status != 0)")
     # not another one's child: Linux adds the memory of the program before exec
-    return int(harness.run(sys.executable, "-I", "-S", "-c", launch, Tools.perfctr, *words).stdout)
+    return int(harness.run(sys.executable, "-I", "-S", "-c", launch, plain(), *words).stdout)
 
 
 @test
 def blocks_take_little_memory():
     """diff -A of 4,096 blocks takes less than 1.3 times the memory of report -A, as A is freed
-    before B is read; JSON is written as it is made"""
+    before B is read; JSON is written as it is made, and no export takes more"""
     write("4096.blocks", many_blocks(4096))
     report = memory_kb("report", "-A", path("4096.blocks"))
-    for words in ("report", "-A", "-j"), ("diff", "-A"), ("diff", "-A", "-j"):
-        captures = [path("4096.blocks")] * (2 if words[0] == "diff" else 1)
+    for words in (("report", "-A", "-j"), ("diff", "-A"), ("diff", "-A", "-j"),
+                  ("diff", "-A", path("4096.blocks"), "--against"), ("report", "--html"),
+                  ("export", "-f", "csv"), ("export", "-f", "json"), ("export", "-f", "perfetto")):
+        captures = [path("4096.blocks")] * (2 if words[0] == "diff" and len(words) < 4 else 1)
         memory = memory_kb(*words, *captures)
         check(memory < 1.3 * report, f"{' '.join(words)}: {memory} kB, report -A {report} kB")
 

@@ -187,21 +187,20 @@ static const struct perfctr_metric_desc *metric_of_database(const struct catalog
 	return NULL;
 }
 
-/* Whether it is a valid formula; the file is not trusted. */
-static bool is_formula(struct perfctr_ctx *ctx, const char *text)
+/* The file is not trusted. Return: 0: a valid formula, -EINVAL: none, -ENOMEM. */
+static int check_formula(struct perfctr_ctx *ctx, const char *text)
 {
 	struct perfctr_expr *expr;
-	int level = ctx->log_level;
-	bool good;
+	int level = ctx->log_level, error;
 
 	if (strlen(text) > MAX_FORMULA_BYTES)
-		return false;
+		return -EINVAL;
 	ctx->log_level = PERFCTR_LOG_NONE;
-	good = !perfctr_expr_new(ctx, text, &expr);
+	error = perfctr_expr_new(ctx, text, &expr);
 	ctx->log_level = level;
-	if (good)
+	if (!error)
 		perfctr_expr_unref(expr);
-	return good;
+	return error;
 }
 
 int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capture_record *record,
@@ -235,9 +234,10 @@ int catalogue_take_metric(struct catalogue *catalogue, const struct perfctr_capt
 		.trust = fixed.trust,
 	};
 	*metric = metric_of_database(catalogue, &entry->metric);
-	if (*metric || !is_formula(catalogue->ctx, texts[5])) {
+	error = *metric ? 0 : check_formula(catalogue->ctx, texts[5]);
+	if (*metric || error) {
 		free(entry);
-		return 0;
+		return error == -ENOMEM ? perfctr_no_memory(catalogue->ctx) : 0;
 	}
 	catalogue->metrics.entries[catalogue->metrics.count++] = entry;
 	*metric = &entry->metric;

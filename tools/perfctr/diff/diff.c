@@ -12,6 +12,7 @@
 #include "diff.h"
 #include "lib/json.h"
 #include "lib/output.h"
+#include "lib/stream.h"
 #include "lib/describe.h"
 #include "lib/table.h"
 #include "lib/timeline.h"
@@ -348,8 +349,10 @@ static void print_capture(const struct diff *d, size_t n, const struct capture_f
 	char date[64], text[512], number[32], *line;
 
 	if (asprintf(&line, "%s  %s%s%s", file->path, capture_file_name(file), command ? ": " : "",
-		     command ? command : "") < 0)
+		     command ? command : "") < 0) {
+		stream_fail(d->out, ENOMEM);
 		return;
+	}
 	fprintf(d->out, " %c  ", "AB"[n]);
 	columns_wrap(d->out, line, HEAD_INDENT, HEAD_INDENT, columns);
 	free(line);

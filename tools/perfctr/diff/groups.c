@@ -67,6 +67,31 @@ static bool is_event(const void *data, size_t number)
 	return !strcmp(e->name, key->name) && (!key->mark || !strcmp(e->mark, key->mark));
 }
 
+static void free_event(struct group_event *e)
+{
+	free(e->numbers);
+	free(e->p);
+	free(e->mark);
+	free(e->name);
+	free(e->unit);
+}
+
+/* @scale: set for people. Return: the caller frees it; NULL: no memory. */
+static char *event_unit(const struct groups *g, const struct row *row, const struct row *per,
+			double *scale)
+{
+	char unit[ROW_UNIT_BYTES + ROW_EVENT_BYTES];
+
+	if (g->options->per && !isnan(row->rate)) {
+		snprintf(unit, sizeof(unit), "%s/%s", row->unit,
+			 per && *per->unit ? per->unit : g->options->per);
+		return strdup(unit);
+	}
+	if (!g->options->json && !isnan(row->rate))
+		row_rate_unit(row, scale);
+	return strdup(describe_rate_unit(row, !g->options->json, unit, sizeof(unit)));
+}
+
 /*
  * @mark: name of the span, NULL: the event is of all; @hint: likely index, because captures of one
  * kind have the same events in the same order.
@@ -76,7 +101,6 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 {
 	const struct key key = { g, row->event, mark };
 	struct group_event *e;
-	char unit[64];
 	uint64_t hash;
 	size_t found;
 
@@ -100,23 +124,13 @@ static struct group_event *find_event(struct groups *g, const struct row *row,
 	e->numbers = malloc((g->room + 1) * sizeof(*e->numbers));
 	e->mark = mark ? strdup(mark) : NULL;
 	e->name = strdup(row->event);
-	if (!e->numbers || !e->name || (mark && !e->mark)) {
-		free(e->numbers);
-		free(e->name);
-		free(e->mark);
+	e->unit = event_unit(g, row, per, &e->scale);
+	if (!e->numbers || !e->name || !e->unit || (mark && !e->mark)) {
+		free_event(e);
 		return NULL;
 	}
 	for (size_t n = 0; n < g->room; n++)
 		e->numbers[n] = NAN;
-	if (g->options->per && !isnan(row->rate)) {
-		snprintf(e->unit, sizeof(e->unit), "%s/%s", row->unit,
-			 per && *per->unit ? per->unit : g->options->per);
-	} else {
-		describe_rate_unit(row, !g->options->json, unit, sizeof(unit));
-		snprintf(e->unit, sizeof(e->unit), "%s", unit);
-		if (!g->options->json && !isnan(row->rate))
-			row_rate_unit(row, &e->scale);
-	}
 	g->event_count++;
 	return e;
 }
@@ -614,12 +628,8 @@ void groups_free(struct groups *g)
 {
 	for (size_t n = 0; n < g->group_count; n++)
 		free(g->groups[n].name);
-	for (size_t n = 0; n < g->event_count; n++) {
-		free(g->events[n].numbers);
-		free(g->events[n].p);
-		free(g->events[n].mark);
-		free(g->events[n].name);
-	}
+	for (size_t n = 0; n < g->event_count; n++)
+		free_event(&g->events[n]);
 	free(g->groups);
 	free(g->events);
 	table_free(&g->group_table);

@@ -17,8 +17,7 @@ struct group {
 /* a counter or metric, and its number in each capture or mark: NAN if that has none */
 struct group_event {
 	char *mark; /* of --by-mark with two sides, else NULL */
-	char *name;
-	char unit[ROW_UNIT_BYTES + ROW_EVENT_BYTES];
+	char *name, *unit;
 	double scale; /* for people */
 	bool is_metric;
 	bool is_compared; /* not zero everywhere, or with --all */

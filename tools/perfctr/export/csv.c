@@ -11,13 +11,16 @@ static int fields(const char *const *texts, size_t count, const char *end, struc
 {
 	FILE *out = open_memstream(&piece->bytes, &piece->size);
 
+	bool is_whole = out;
+
 	for (size_t n = 0; out && n < count; n++) {
 		fputc(',', out);
-		csv_field(out, texts[n] ? texts[n] : "", ",");
+		is_whole &= csv_field(out, texts[n] ? texts[n] : "", ",");
 	}
 	if (out)
 		fputs(end, out);
-	return out && !fclose(out) ? 0 : -ENOMEM;
+	/* glibc's fclose() succeeds without the bytes */
+	return out && !fclose(out) && piece->bytes && is_whole ? 0 : -ENOMEM;
 }
 
 static int csv_begin(struct export *e)

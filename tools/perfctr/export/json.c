@@ -6,30 +6,19 @@
 #include "lib/json.h"
 #include "lib/rows.h"
 
-/* Names of counters and metrics as they occur in samples, with their units. */
-static struct json_object *columns(const struct values *values)
+/* A counter or metric as it occurs in samples, with its unit. */
+static struct json_object *column(const struct row *row)
 {
-	struct json_object *array = json_object_new_array();
+	struct json_object *o = json_object_new_object();
 
-	for (size_t n = 0; n < values->count; n++) {
-		const struct row *row = values->lines[n].row;
-		struct json_object *o;
-
-		if (!values->lines[n].is_block)
-			continue;
-		o = json_append(array);
-		json_add_text(o, "event", row->event);
-		json_add_bool(o, "is_metric", row->metric);
-		json_add_text(o, "block", row->label);
-		json_add_text(o, "counter", row->counter);
-		json_add_text(o, "id",
-			      row->metric ? row->metric->id :
-			      row->desc	  ? row->desc->id :
-					    NULL);
-		json_add_text(o, "unit", *row->unit ? row->unit : NULL);
-		json_add_double(o, "scale", row->scale);
-	}
-	return array;
+	json_add_text(o, "event", row->event);
+	json_add_bool(o, "is_metric", row->metric);
+	json_add_text(o, "block", row->label);
+	json_add_text(o, "counter", row->counter);
+	json_add_text(o, "id", row->metric ? row->metric->id : row->desc ? row->desc->id : NULL);
+	json_add_text(o, "unit", *row->unit ? row->unit : NULL);
+	json_add_double(o, "scale", row->scale);
+	return o;
 }
 
 /* A name as JSON, between a comma and a colon. Return: 0 or -ENOMEM. */
@@ -51,6 +40,7 @@ static int quote(const char *text, struct piece *piece)
 
 static int json_begin(struct export *e)
 {
+	struct json_stream json = { .to = e->out, .is_line = true };
 	struct json_object *o = json_object_new_object();
 
 	for (size_t n = 0; n < e->values.count; n++)
@@ -70,9 +60,13 @@ static int json_begin(struct export *e)
 	json_add_text(o, "record", "capture");
 	json_add_u64(o, "version", 1);
 	json_add(o, "capture", capture_file_json(e->file));
-	json_add(o, "columns", columns(&e->values));
 	text_flush(e->text);
-	json_write(e->out, o, false);
+	json_stream_members(&json, o);
+	json_stream_array(&json, "columns");
+	for (size_t n = 0; n < e->values.count; n++)
+		if (e->values.lines[n].is_block)
+			json_stream_item(&json, column(e->values.lines[n].row));
+	json_stream_end(&json);
 	/* they are of all sessions */
 	for (size_t n = 0; !e->file->number && n < e->file->marks.count; n++) {
 		/* the members of each row */

@@ -203,10 +203,10 @@ struct spec {
 	Perfetto__GpuCounterDescriptor__GpuCounterSpec spec;
 	gpu_unit units[2];
 	gpu_group group;
-	char text[512];
 };
 
-static void describe_line(const struct export *e, size_t n, struct spec *s)
+/* Return: 0 or -ENOMEM; the caller frees the description. */
+static int describe_line(const struct export *e, size_t n, struct spec *s)
 {
 	struct gpu *gpu = ((struct perfetto *)e->state)->gpu;
 	const struct row *row = e->values.lines[gpu->lines[n]].row;
@@ -217,19 +217,23 @@ static void describe_line(const struct export *e, size_t n, struct spec *s)
 
 	perfetto_unit(e, gpu->lines[n], unit, sizeof(unit), &gpu->scales[n]);
 	perfetto__gpu_counter_descriptor__gpu_counter_spec__init(&s->spec);
-	snprintf(s->text, sizeof(s->text), "%s%s%s", text, *text && *unit ? ", in " : "", unit);
+	if (asprintf(&s->spec.description, "%s%s%s", text, *text && *unit ? ", in " : "", unit) <
+	    0) {
+		s->spec.description = NULL;
+		return -ENOMEM;
+	}
 	s->group = find_group(row, unit);
 	set_units(&s->spec, unit, s->units);
 	s->spec.has_counter_id = true;
 	s->spec.counter_id = gpu->first_id + (uint32_t)n;
 	s->spec.name = (char *)(uintptr_t)row->event;
-	s->spec.description = s->text;
 	s->spec.has_select_by_default = true;
 	s->spec.select_by_default = true;
 	s->spec.n_groups = 1;
 	s->spec.groups = &s->group;
 	s->spec.has_value_direction = true;
 	s->spec.value_direction = VALUE_IS_OF_BEFORE;
+	return 0;
 }
 
 /* a block, as AGI knows it, and as a group of the user interface */
@@ -277,18 +281,19 @@ static bool allocate(struct description *d, size_t count)
 	       d->group_pointers;
 }
 
-static void fill(const struct export *e, struct description *d)
+static int fill(const struct export *e, struct description *d)
 {
 	const struct gpu *gpu = ((struct perfetto *)e->state)->gpu;
 	const char *label = NULL;
 	size_t parts = 0;
+	int error = 0;
 
 	perfetto__gpu_counter_descriptor__init(&d->descriptor);
-	for (size_t n = 0; n < gpu->count; n++) {
+	for (size_t n = 0; !error && n < gpu->count; n++) {
 		const char *own = e->values.lines[gpu->lines[n]].row->label;
 
 		d->ids[n] = gpu->first_id + (uint32_t)n;
-		describe_line(e, n, &d->specs[n]);
+		error = describe_line(e, n, &d->specs[n]);
 		d->spec_pointers[n] = &d->specs[n].spec;
 		if (!label || strcmp(label, own)) {
 			label = own;
@@ -305,6 +310,7 @@ static void fill(const struct export *e, struct description *d)
 	d->descriptor.n_blocks = d->descriptor.n_counter_groups = parts;
 	d->descriptor.blocks = d->block_pointers;
 	d->descriptor.counter_groups = d->group_pointers;
+	return error;
 }
 
 static int write_descriptor(struct export *e)
@@ -315,8 +321,9 @@ static int write_descriptor(struct export *e)
 	struct description d = { .ids = NULL };
 	int error = -ENOMEM;
 
-	if (allocate(&d, gpu->count)) {
-		fill(e, &d);
+	if (allocate(&d, gpu->count))
+		error = fill(e, &d);
+	if (!error) {
 		event.counter_descriptor = &d.descriptor;
 		event.has_gpu_id = true;
 		event.gpu_id = (int32_t)gpu->gpu_id;
@@ -326,6 +333,8 @@ static int write_descriptor(struct export *e)
 		packet.timestamp = perfetto_time(e, perfctr_totals_span(e->file->totals)->start_ns);
 		error = perfetto_write(e, &packet);
 	}
+	for (size_t n = 0; d.specs && n < gpu->count; n++)
+		free(d.specs[n].spec.description);
 	free(d.specs);
 	free(d.parts);
 	free(d.ids);

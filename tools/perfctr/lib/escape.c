@@ -2,33 +2,48 @@
 /* Text in CSV, in HTML and SVG, and in labels of Prometheus. */
 #include "output.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "json.h"
+#include "stream.h"
 
-void csv_field(FILE *out, const char *text, const char *separator)
+/* Return: the caller frees it; NULL: no memory, the stream has ended. */
+static char *clean_for(FILE *out, const char *text)
 {
 	char *clean = json_clean_text(text);
 
-	if (clean && !strstr(clean, separator) && !strpbrk(clean, "\"\n\r")) {
+	if (!clean)
+		stream_fail(out, ENOMEM);
+	return clean;
+}
+
+bool csv_field(FILE *out, const char *text, const char *separator)
+{
+	char *clean = clean_for(out, text);
+
+	if (!clean)
+		return false;
+	if (!strstr(clean, separator) && !strpbrk(clean, "\"\n\r")) {
 		fputs(clean, out);
 		free(clean);
-		return;
+		return true;
 	}
 	fputc('"', out);
-	for (const char *c = clean; c && *c; c++) {
+	for (const char *c = clean; *c; c++) {
 		if (*c == '"')
 			fputc('"', out);
 		fputc(*c, out);
 	}
 	fputc('"', out);
 	free(clean);
+	return true;
 }
 
 void markup_text(FILE *out, const char *text)
 {
-	char *clean = json_clean_text(text);
+	char *clean = clean_for(out, text);
 
 	for (const char *c = clean; c && *c; c++) {
 		switch (*c) {
@@ -57,7 +72,7 @@ void markup_text(FILE *out, const char *text)
 
 void label_text(FILE *out, const char *text, bool quote)
 {
-	char *clean = json_clean_text(text);
+	char *clean = clean_for(out, text);
 
 	for (const char *c = clean; c && *c; c++) {
 		const size_t as_it_is = strcspn(c, "\\\n\"");

@@ -3,6 +3,7 @@
 #include "json.h"
 #include "stream.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +16,46 @@ static void __attribute__((constructor)) hash_without_seed(void)
 	json_global_set_string_hash(JSON_C_STR_HASH_PERLLIKE);
 }
 
+/* a part of the document that is made had no memory */
+static bool is_short;
+
+/* What may not be NULL, which would read as null. Return: @value. */
+static struct json_object *made(struct json_object *value)
+{
+	is_short |= !value;
+	return value;
+}
+
 void json_add(struct json_object *object, const char *name, struct json_object *value)
 {
-	json_object_object_add(object, name, value);
+	is_short |= json_object_object_add(object, name, value) != 0;
+}
+
+static void append(struct json_object *array, struct json_object *value)
+{
+	is_short |= json_object_array_add(array, made(value)) != 0;
 }
 
 void json_add_u64(struct json_object *object, const char *name, uint64_t value)
 {
-	json_add(object, name, json_object_new_uint64(value));
+	json_add(object, name, made(json_object_new_uint64(value)));
 }
 
 void json_add_known(struct json_object *object, const char *name, bool known, uint64_t value)
 {
-	json_add(object, name, known ? json_object_new_uint64(value) : NULL);
+	json_add(object, name, known ? made(json_object_new_uint64(value)) : NULL);
 }
 
 void json_add_bool(struct json_object *object, const char *name, bool value)
 {
-	json_add(object, name, json_object_new_boolean(value));
+	json_add(object, name, made(json_object_new_boolean(value)));
 }
 
 struct json_object *json_append(struct json_object *array)
 {
 	struct json_object *object = json_object_new_object();
 
-	json_object_array_add(array, object);
+	append(array, object);
 	return object;
 }
 
@@ -109,7 +125,7 @@ void json_add_text(struct json_object *object, const char *name, const char *val
 {
 	char *clean = value ? json_clean_text(value) : NULL;
 
-	json_add(object, name, clean ? json_object_new_string(clean) : NULL);
+	json_add(object, name, value ? made(clean ? json_object_new_string(clean) : NULL) : NULL);
 	free(clean);
 }
 
@@ -117,7 +133,7 @@ void json_append_text(struct json_object *array, const char *value)
 {
 	char *clean = json_clean_text(value);
 
-	json_object_array_add(array, clean ? json_object_new_string(clean) : NULL);
+	append(array, clean ? json_object_new_string(clean) : NULL);
 	free(clean);
 }
 
@@ -142,8 +158,8 @@ void json_add_double(struct json_object *object, const char *name, double value)
 		json_add(object, name, NULL);
 	else
 		json_add(object, name,
-			 json_object_new_double_s(value,
-						  json_number_text(value, text, sizeof(text))));
+			 made(json_object_new_double_s(value, json_number_text(value, text,
+									       sizeof(text)))));
 }
 
 void json_add_words(struct json_object *object, const char *name, const char *words)
@@ -153,7 +169,7 @@ void json_add_words(struct json_object *object, const char *name, const char *wo
 	while (*words) {
 		size_t length = strcspn(words, ",");
 
-		json_object_array_add(array, json_object_new_string_len(words, (int)length));
+		append(array, json_object_new_string_len(words, (int)length));
 		words += length + (words[length] == ',');
 	}
 	json_add(object, name, array);
@@ -164,16 +180,24 @@ enum {
 			JSON_C_TO_STRING_SPACED,
 };
 
-/* json-c indents from the margin; texts have no line feeds in JSON. @indent: at most 4 */
-static void write_indented(FILE *to, struct json_object *value, size_t indent)
+/*
+ * json-c indents from the margin; texts have no line feeds in JSON. A line has none at all.
+ * @indent: at most 4
+ */
+static void write_value(FILE *to, struct json_object *value, bool is_line, size_t indent)
 {
-	const char *text = json_object_to_json_string_ext(value, JSON_INDENTED), *end;
+	const char *end, *text = json_object_to_json_string_ext(
+				 value, is_line ? JSON_C_TO_STRING_NOSLASHESCAPE : JSON_INDENTED);
 
-	for (; (end = strchr(text, '\n')); text = end + 1) {
+	if (is_short || !text)
+		stream_fail(to, ENOMEM);
+	is_short = false;
+	for (; text && (end = strchr(text, '\n')); text = end + 1) {
 		fwrite(text, 1, (size_t)(end + 1 - text), to);
 		fwrite("    ", 1, indent, to);
 	}
-	fputs(text, to);
+	if (text)
+		fputs(text, to);
 }
 
 static void end_array(struct json_stream *stream)
@@ -181,10 +205,10 @@ static void end_array(struct json_stream *stream)
 	struct json_object *empty;
 
 	if (stream->in_array && stream->has_items) {
-		fputs("\n  ]", stream->to);
+		fputs(stream->is_line ? "]" : "\n  ]", stream->to);
 	} else if (stream->in_array) {
 		empty = json_object_new_array();
-		write_indented(stream->to, empty, 2);
+		write_value(stream->to, made(empty), stream->is_line, 2);
 		json_object_put(empty);
 	}
 	stream->in_array = false;
@@ -195,8 +219,10 @@ static void begin_member(struct json_stream *stream, const char *name)
 	struct json_object *key = json_object_new_string(name);
 
 	end_array(stream);
-	fprintf(stream->to, "%s\n  %s: ", stream->has_members ? "," : "{",
-		json_object_to_json_string(key));
+	fputs(stream->has_members ? "," : "{", stream->to);
+	fputs(stream->is_line ? "" : "\n  ", stream->to);
+	write_value(stream->to, made(key), true, 0);
+	fputs(stream->is_line ? ":" : ": ", stream->to);
 	json_object_put(key);
 	stream->has_members = true;
 }
@@ -206,7 +232,7 @@ void json_stream_members(struct json_stream *stream, struct json_object *object)
 	json_object_object_foreach(object, name, value)
 	{
 		begin_member(stream, name);
-		write_indented(stream->to, value, 2);
+		write_value(stream->to, value, stream->is_line, 2);
 	}
 	json_object_put(object);
 }
@@ -220,8 +246,9 @@ void json_stream_array(struct json_stream *stream, const char *name)
 
 void json_stream_item(struct json_stream *stream, struct json_object *value)
 {
-	fputs(stream->has_items ? ",\n    " : "[\n    ", stream->to);
-	write_indented(stream->to, value, 4);
+	fputs(stream->has_items ? "," : "[", stream->to);
+	fputs(stream->is_line ? "" : "\n    ", stream->to);
+	write_value(stream->to, made(value), stream->is_line, 4);
 	json_object_put(value);
 	stream->has_items = true;
 }
@@ -229,13 +256,13 @@ void json_stream_item(struct json_stream *stream, struct json_object *value)
 void json_stream_end(struct json_stream *stream)
 {
 	end_array(stream);
-	fputs(stream->has_members ? "\n}\n" : "{}\n", stream->to);
+	fputs(stream->has_members ? "" : "{", stream->to);
+	fputs(stream->has_members && !stream->is_line ? "\n}\n" : "}\n", stream->to);
 }
 
 void json_write(FILE *to, struct json_object *value, bool indented)
 {
-	int flags = indented ? JSON_INDENTED : JSON_C_TO_STRING_NOSLASHESCAPE;
-
-	fprintf(to, "%s\n", json_object_to_json_string_ext(value, flags));
+	write_value(to, made(value), !indented, 0);
+	fputs("\n", to);
 	json_object_put(value);
 }

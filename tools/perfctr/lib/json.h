@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* JSON output: numbers keep their type, text is escaped, unknown values are null. */
+/*
+ * JSON output: numbers keep their type, text is escaped, unknown values are null. A document of
+ * which a part found no memory ends the stream that it is written to with ENOMEM.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -48,12 +51,13 @@ void json_add_double(struct json_object *object, const char *name, double value)
 void json_add_words(struct json_object *object, const char *name, const char *words);
 
 /*
- * A document that is written as it is made, indented: an object whose arrays may be longer than
- * memory. Members and arrays come in the order of the calls, items into the last array.
+ * A document that is written as it is made: an object whose arrays may be longer than memory.
+ * Members and arrays come in the order of the calls, items into the last array.
  */
 struct json_stream {
 	FILE *to;
 	void *data; /* the caller's */
+	bool is_line; /* not indented */
 	bool has_members, in_array, has_items;
 };
 

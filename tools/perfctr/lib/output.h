@@ -90,8 +90,13 @@ int output_close_live(const struct app *app, const char *path, FILE *stream, int
 
 /* --- Text in other formats --- */
 
-/* Write a field of CSV, in quotes if it has the separator, a quote or a line feed inside. */
-void csv_field(FILE *out, const char *text, const char *separator);
+/*
+ * Without memory these end the stream with ENOMEM, see stream.h.
+ *
+ * Write a field of CSV, in quotes if it has the separator, a quote or a line feed inside.
+ * Return: false without memory, as another stream than those of stream.h has no such end.
+ */
+bool csv_field(FILE *out, const char *text, const char *separator);
 
 /* Escape a text for elements and attributes of HTML and SVG. */
 void markup_text(FILE *out, const char *text);

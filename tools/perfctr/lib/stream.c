@@ -324,7 +324,7 @@ int stream_flush(FILE *stream)
 
 	errno = 0;
 	/* of another stream, the errno of an earlier write is lost */
-	if (fflush(stream) || ferror(stream))
+	if (fflush(stream) || ferror(stream) || (s && s->error))
 		error = s && s->error ? s->error : errno ? errno : EIO;
 	if (s && error) {
 		/* a log goes on when there is room again */
@@ -332,6 +332,14 @@ int stream_flush(FILE *stream)
 		clearerr(stream);
 	}
 	return -error;
+}
+
+void stream_fail(FILE *stream, int error)
+{
+	struct stream *s = find(stream);
+
+	if (s && !s->error)
+		s->error = error;
 }
 
 void stream_keep_standard(void)

@@ -33,6 +33,9 @@ int stream_fd(FILE *stream);
  */
 int stream_flush(FILE *stream);
 
+/* End the stream with an error, as of a write that failed. Another stream than these stays. */
+void stream_fail(FILE *stream, int error);
+
 /* write(2) to what may be a pipe without a reader: EPIPE instead of SIGPIPE. */
 ssize_t stream_write_quietly(int fd, const void *bytes, size_t size);
 

@@ -523,9 +523,11 @@ static int take_metrics(struct values *v, struct perfctr_sample *sample)
 			block = perfctr_totals_block(v->one, l->block);
 		if (of_block && !block)
 			continue;
-		if (!perfctr_totals_metric(block ? v->one : perfctr_totals_by_type(v->one),
-					   l->row->metric, block, &value) &&
-		    value.state == PERFCTR_VALUE_OK) {
+		error = perfctr_totals_metric(block ? v->one : perfctr_totals_by_type(v->one),
+					      l->row->metric, block, &value);
+		if (error == -ENOMEM)
+			return error;
+		if (!error && value.state == PERFCTR_VALUE_OK) {
 			v->items[n].is_measured = true;
 			v->items[n].number = value.number;
 			v->items[n].start_ns = sample->start_ns;
