@@ -1,33 +1,40 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
 """usage: bench-growth.py [--small] [KIND...]: how CPU time and memory grow with the bytes of a
-capture, the captures of a directory and the blocks of a sample. An exponent is that between the
-second size and the last: 1 is in proportion. --small: a tenth of the bytes and captures, for a busy
-machine. Prints JSON."""
+capture, the captures of a directory, the blocks of a sample, the clients of a GPU (in a made-up
+machine) and the readers of an exporter. An exponent is that between the second size and the last: 1
+is in proportion. --small: a tenth of the bytes and captures, for a busy machine. Prints JSON."""
 
 import json
 import math
 import os
 import random
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../..")
 sys.path.insert(0, os.path.join(TOP, "tools/tests"))
 import capture_bytes as cb  # noqa: E402
 import fleet  # noqa: E402
+from machine import Machine  # noqa: E402
 
 BUILD = os.environ.get("BUILD") or os.path.join(TOP, "build")
 PERIOD, REALTIME = 10**6, 1_700_000_000 * 10**9
 TRIES, SHORT_S = 3, 1
 SIZES = {"bytes": (10**7, 10**8, 10**9), "captures": (100, 1000, 10_000, 100_000),
-         "blocks": (64, 512, 4096)}
+         "blocks": (64, 512, 4096), "clients": (10, 100, 1000, 2000), "readers": (1, 10, 100, 300)}
 SMALL = {**SIZES, "bytes": (10**6, 10**7, 10**8), "captures": (100, 1000, 10_000)}
-EXPORTS = "export -f csv", "export -f perfetto"
+EXPORTS = "export -f csv", "export -f json", "export -f perfetto"
+LOCAL = "-d local -e hwmon/*/ --per-client"
 COMMANDS = {"bytes": ("report", "report --html", "diff A", *EXPORTS),
             "captures": ("report -j", "diff --by host --per shader/FRAMES", "export -f csv"),
-            "blocks": ("report -A", "report --html", "diff -A A", *EXPORTS)}
+            "blocks": ("report -A", "report -A -j", "report --html", "diff -A A", "diff -A -j A",
+                       "diff -A A --against", *EXPORTS),
+            "clients": (f"exporter --once -p 100ms {LOCAL}", f"stat {LOCAL} --timeout 100ms")}
+READINGS = 20
 # of one kind, so that a fleet's captures differ by the host only
 KINDS, HOST = 50, "host0000000"
 
@@ -71,33 +78,112 @@ WRITERS = {"bytes": write_bytes, "captures": write_captures,
            "blocks": lambda path, count: write_samples(path, count, 4, 20)}
 
 
-def measure_once(path, words):
-    words = [path if word == "A" else word for word in words]
-    with subprocess.Popen([os.path.join(BUILD, "bin/perfctr"), *words, path],
-                          stdout=subprocess.DEVNULL) as process:
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, words
-    # Linux adds the memory of this process, before exec
-    return {"cpu_s": usage.ru_utime + usage.ru_stime, "memory_mb": usage.ru_maxrss / 1024}
+# Linux adds the memory of the program before exec: a small one, which env makes smaller
+LAUNCHER = ("import os, sys; "
+            "pid = os.posix_spawnp('env', sys.argv[1:], os.environ, "
+            "file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)]); "
+            "_, status, u = os.wait4(pid, 0); "
+            "print(u.ru_utime + u.ru_stime, u.ru_maxrss); sys.exit(status != 0)")
 
 
-def measure(path, words):
+def measure_once(words, environment):
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", LAUNCHER, "env", *environment,
+                           os.path.join(BUILD, "bin/perfctr"), *words],
+                          stdout=subprocess.PIPE, text=True, check=True)
+    cpu_s, memory_kb = done.stdout.split()
+    return {"cpu_s": float(cpu_s), "memory_mb": int(memory_kb) / 1024}
+
+
+def measure(words, environment=()):
     """The least of several tries, if they are short."""
-    tries = [measure_once(path, words)]
+    tries = [measure_once(words, environment)]
     while tries[0]["cpu_s"] < SHORT_S and len(tries) < TRIES:
-        tries.append(measure_once(path, words))
+        tries.append(measure_once(words, environment))
     return min(tries, key=lambda one: one["cpu_s"])
 
 
+def measure_captures(kind, size, folder):
+    path = os.path.join(folder, f"{kind}{size}")
+    WRITERS[kind](path, size)
+    for words in COMMANDS[kind]:
+        yield words, measure([path if word == "A" else word for word in words.split()] + [path])
+    subprocess.run(["rm", "-rf", path], check=True)
+
+
+class Clients(Machine):
+    """A machine with a sensor and so many clients of its GPU, each in a pod of its own."""
+
+    def __init__(self, count):
+        super().__init__(BUILD)
+        self.put("/sys/class/hwmon/hwmon0/name", "coretemp")
+        self.put("/sys/class/hwmon/hwmon0/temp1_input", "40000")
+        # whose connection it is
+        self.link("/proc/net/tcp", "/proc/self/net/tcp")
+        for pid in range(1000, 1000 + count):
+            self.put(f"/proc/{pid}/cgroup", f"0::/kubepods/pod{pid:032x}/{pid:064x}")
+            self.client(pid, 3, "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\n"
+                        f"drm-client-id:\t{pid}\ndrm-engine-render:\t5000000 ns\n",
+                        comm=f"app{pid}")
+
+
+def measure_clients(kind, size, _folder):
+    with Clients(size) as m:
+        environment = [f"{name}={value}" for name, value in m.environment().items()
+                       if os.environ.get(name) != value]
+        for words in COMMANDS[kind]:
+            yield words, measure(words.split(), environment)
+
+
+def read_all(port, count):
+    """So many readers at once."""
+    crowd = [socket.create_connection(("127.0.0.1", port)) for _ in range(count)]
+    for s in crowd:
+        s.sendall(b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    for s in crowd:
+        reply = b""
+        while chunk := s.recv(65536):
+            reply += chunk
+        assert reply.startswith(b"HTTP/1.1 200"), reply[:80]
+        s.close()
+
+
+def measure_readers(_kind, size, _folder):
+    """An exporter of a GPU with 100 clients; its CPU time for READINGS readings of each reader."""
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    with Clients(100) as m, m.start("exporter", "--listen", f"127.0.0.1:{port}", "-p", "1s",
+                                    *LOCAL.split()) as process:
+        def cpu_s():
+            with open(f"/proc/{process.pid}/schedstat", encoding="ascii") as f:
+                return int(f.read().split()[0]) * 1e-9
+        while True:
+            try:
+                read_all(port, 1)
+                break
+            except OSError:
+                assert process.poll() is None, process.stderr.read()
+                time.sleep(0.05)
+        begin = cpu_s()
+        for _ in range(READINGS):
+            read_all(port, size)
+        row = {"cpu_s": cpu_s() - begin}
+        with open(f"/proc/{process.pid}/status", encoding="ascii") as f:
+            status = dict(line.split(":", 1) for line in f)
+        row["memory_mb"] = int(status["VmHWM"].split()[0]) / 1024
+        process.terminate()
+        process.communicate()
+    yield "exporter --per-client", row
+
+
+MEASURES = {"clients": measure_clients, "readers": measure_readers}
+
+
 def grow(kind, folder):
-    sizes, rows = CHOSEN[kind], {words: [] for words in COMMANDS[kind]}
+    sizes, rows = CHOSEN[kind], {}
     for size in sizes:
-        path = os.path.join(folder, f"{kind}{size}")
-        WRITERS[kind](path, size)
-        for words, row in rows.items():
-            row.append(measure(path, words.split()))
-        subprocess.run(["rm", "-rf", path], check=True)
+        for words, row in MEASURES.get(kind, measure_captures)(kind, size, folder):
+            rows.setdefault(words, []).append(row)
     return {words: {"sizes": row, "exponent":
                     math.log(row[-1]["cpu_s"] / row[1]["cpu_s"]) / math.log(sizes[-1] / sizes[1])}
             for words, row in rows.items()}
@@ -111,8 +197,8 @@ with tempfile.TemporaryDirectory(dir=BUILD) as work:
 print(json.dumps({"sizes": CHOSEN, "kinds": kinds_,
                   "exponent": max(command["exponent"] for kind in kinds_.values()
                                   for command in kind.values()),
-                  "least_memory_mb": min(size["memory_mb"] for kind in kinds_.values()
-                                         for command in kind.values()
+                  "least_memory_mb": min(size["memory_mb"] for name, kind in kinds_.items()
+                                         for command in kind.values() if name != "readers"
                                          for size in command["sizes"]),
                   **{f"{name}_memory_mb": max(size["memory_mb"] for command in kind.values()
                                               for size in command["sizes"])
