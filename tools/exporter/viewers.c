@@ -4,8 +4,11 @@
  * by their address. Root may inspect all processes anyway.
  */
 #include <arpa/inet.h>
-#include <inttypes.h>
+#include <linux/inet_diag.h>
+#include <linux/netlink.h>
+#include <linux/sock_diag.h>
 #include <pwd.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -76,47 +79,57 @@ static bool of_socket(int fd, int (*get)(int, struct sockaddr *, socklen_t *),
 	return address->family == AF_INET || address->family == AF_INET6;
 }
 
-/* As the kernel writes it in /proc/net/tcp: words in the byte order of the machine. */
-static int print(const struct address *address, char *text, size_t size)
+/* Ask the kernel for one connection of this network namespace. Return: whether there is one. */
+static bool ask(const struct address *peer, const struct address *own, struct inet_diag_msg *answer)
 {
-	size_t at = 0;
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_req_v2 request;
+	} question = {
+		.head = { .nlmsg_len = sizeof(question),
+			  .nlmsg_type = SOCK_DIAG_BY_FAMILY,
+			  .nlmsg_flags = NLM_F_REQUEST },
+		.request = { .sdiag_family = (uint8_t)own->family,
+			     .sdiag_protocol = IPPROTO_TCP,
+			     .idiag_states = UINT32_MAX,
+			     .id = { .idiag_sport = htons((uint16_t)peer->port),
+				     .idiag_dport = htons((uint16_t)own->port),
+				     .idiag_cookie = { INET_DIAG_NOCOOKIE, INET_DIAG_NOCOOKIE } } },
+	};
+	struct {
+		struct nlmsghdr head;
+		struct inet_diag_msg body;
+		char attributes[1024];
+	} reply = { 0 };
+	const int fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_SOCK_DIAG);
+	ssize_t size = -1;
 
-	for (size_t n = 0; n < (address->family == AF_INET ? 4 : 16); n += 4) {
-		uint32_t word;
-
-		memcpy(&word, address->bytes + n, sizeof(word));
-		at += (size_t)snprintf(text + at, size - at, "%08" PRIX32, word);
-	}
-	return snprintf(text + at, size - at, ":%04X", address->port);
+	if (fd < 0)
+		return false;
+	memcpy(question.request.id.idiag_src, peer->bytes, sizeof(peer->bytes));
+	memcpy(question.request.id.idiag_dst, own->bytes, sizeof(own->bytes));
+	/* the answer is there when send() returns */
+	if (send(fd, &question, sizeof(question), 0) == sizeof(question))
+		size = recv(fd, &reply, sizeof(reply), MSG_DONTWAIT);
+	close(fd);
+	*answer = reply.body;
+	return size >= (ssize_t)offsetof(__typeof__(reply), attributes) &&
+	       reply.head.nlmsg_type == SOCK_DIAG_BY_FAMILY;
 }
 
 /*
- * The user at the other end of a connection inside this machine. An end that was closed has no
- * owner, and is listed as root's.
+ * The user at the other end of a connection inside this machine. The kernel finds it by its
+ * addresses: how many other sockets there are, also of hostile users, makes no difference. An end
+ * that was closed has no owner, and is listed as root's.
  */
 static bool find_user(const struct address *peer, const struct address *own, uid_t *uid)
 {
-	char local[48], remote[48], a[48], b[48], line[512];
-	FILE *f = fopen(own->family == AF_INET ? "/proc/net/tcp" : "/proc/net/tcp6", "re");
-	bool found = false;
+	struct inet_diag_msg answer;
 
-	print(peer, local, sizeof(local));
-	print(own, remote, sizeof(remote));
-	while (f && !found && fgets(line, sizeof(line), f)) {
-		unsigned long inode;
-		unsigned int state, user;
-
-		if (sscanf(line, " %*u: %47s %47s %x %*s %*s %*s %u %*d %lu", a, b, &state, &user,
-			   &inode) != 5 ||
-		    strcmp(a, local) != 0 || strcmp(b, remote) != 0 || state != ESTABLISHED ||
-		    !inode)
-			continue;
-		*uid = user;
-		found = true;
-	}
-	if (f)
-		fclose(f);
-	return found;
+	if (!ask(peer, own, &answer) || answer.idiag_state != ESTABLISHED || !answer.idiag_inode)
+		return false;
+	*uid = answer.idiag_uid;
+	return true;
 }
 
 int viewers_check(const struct exporter *e)

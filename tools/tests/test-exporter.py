@@ -31,8 +31,6 @@ class Gpu(Machine):
         super().__init__(BUILD)
         self.put("/sys/class/hwmon/hwmon0/name", "coretemp")
         self.put("/sys/class/hwmon/hwmon0/temp1_input", "40000")
-        # whose connection it is
-        self.link("/proc/net/tcp", "/proc/self/net/tcp")
 
     def job(self, pid, ms, cgroup="0::/", comm="app", client=None):
         """A process whose client used the GPU for so long"""

@@ -96,7 +96,6 @@ def churn_of_a_thousand():
     with Machine(BUILD) as m, tempfile.TemporaryDirectory() as folder:
         m.put("/sys/class/hwmon/hwmon0/name", "coretemp")
         m.put("/sys/class/hwmon/hwmon0/temp1_input", "40000")
-        m.link("/proc/net/tcp", "/proc/self/net/tcp")
         listen, scraper, store = free_port(), free_port(), free_port()
         with open(folder + "/targets.json", "w", encoding="ascii") as f:
             json.dump([{"targets": [f"127.0.0.1:{listen}"]}], f)
