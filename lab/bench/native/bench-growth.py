@@ -117,8 +117,6 @@ class Clients(Machine):
         super().__init__(BUILD)
         self.put("/sys/class/hwmon/hwmon0/name", "coretemp")
         self.put("/sys/class/hwmon/hwmon0/temp1_input", "40000")
-        # whose connection it is
-        self.link("/proc/net/tcp", "/proc/self/net/tcp")
         for pid in range(1000, 1000 + count):
             self.put(f"/proc/{pid}/cgroup", f"0::/kubepods/pod{pid:032x}/{pid:064x}")
             self.client(pid, 3, "drm-driver:\ti915\ndrm-pdev:\t0000:00:02.0\n"
@@ -194,12 +192,13 @@ CHOSEN = SMALL if "--small" in arguments else SIZES
 with tempfile.TemporaryDirectory(dir=BUILD) as work:
     kinds_ = {kind: grow(kind, work) for kind in
               [kind for kind in arguments if kind != "--small"] or SIZES}
+every = [(name, size) for name, kind in kinds_.items() for command in kind.values()
+         for size in command["sizes"]]
 print(json.dumps({"sizes": CHOSEN, "kinds": kinds_,
                   "exponent": max(command["exponent"] for kind in kinds_.values()
                                   for command in kind.values()),
-                  "least_memory_mb": min(size["memory_mb"] for name, kind in kinds_.items()
-                                         for command in kind.values() if name != "readers"
-                                         for size in command["sizes"]),
-                  **{f"{name}_memory_mb": max(size["memory_mb"] for command in kind.values()
-                                              for size in command["sizes"])
-                     for name, kind in kinds_.items()}}))
+                  "least_memory_mb": min((size["memory_mb"] for name, size in every
+                                          if name != "readers"), default=None),
+                  **{f"{kind}_memory_mb": max(size["memory_mb"] for name, size in every
+                                              if name == kind)
+                     for kind in kinds_}}))
