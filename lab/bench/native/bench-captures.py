@@ -4,8 +4,8 @@
 columns, each from a cold file, beside the disk's own speed. Prints JSON.
 
 Each command is measured beside "cat CAPTURE | wc -l", the least that two programs can do with the
-same bytes: CPU time divided by that of as many bytes as the command reads, of exports writes, the
-least of three tries of both in turns. So a ratio is the same on a host that is busy or slow at times.
+same bytes: CPU time divided by that of as many bytes as the command reads, of exports writes. Both
+are the least of three tries in turns, so that a ratio is the same on a host that is slow at times.
 """
 
 import json
